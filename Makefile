@@ -1,0 +1,50 @@
+# Every target makes .venv and installs what it needs; stamp files keep a second call from installing again.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet
+
+.PHONY: demo test test-nojit lint format bench docs clean
+
+demo: $(VENV)/.stamp-demo
+	$(BIN)/prml demo
+
+test: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest
+
+# The loops once more as plain Python: coverage sees them, and a numba bug cannot hide behind numba.
+test-nojit: $(VENV)/.stamp-dev
+	PRML_DISABLE_JIT=1 $(BIN)/python -m pytest tests/loops tests/privileged tests/solvers
+
+lint: $(VENV)/.stamp-dev
+	$(BIN)/ruff check src tests scripts benchmarks
+	$(BIN)/ruff format --check src tests scripts benchmarks
+	$(BIN)/mypy
+
+format: $(VENV)/.stamp-dev
+	$(BIN)/ruff check --fix src tests scripts benchmarks
+	$(BIN)/ruff format src tests scripts benchmarks
+
+bench: $(VENV)/.stamp-dev
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.stamp-demo: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[cli,report]'
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.stamp-docs: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[dev,docs]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache demo-report.html

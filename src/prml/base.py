@@ -1,0 +1,101 @@
+"""What is here: what every multi-label estimator of prml shares once it has a decision function."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from prml.targets import Targets, read_targets
+
+
+class MultilabelEstimator(ClassifierMixin, BaseEstimator):
+    """Read X and Y, and turn scores into labels.
+
+    A subclass implements `fit` (calling `_read_training_data`) and `_scores(X)`, which returns an
+    ndarray (n_samples, n_labels) for a checked X. `_cut` is the score above which a label is
+    predicted, a number or one for each label.
+    """
+
+    _cut: float | np.ndarray = 0.0
+    _allow_missing_labels = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _read_training_data(self, X, y, *, dtype=(np.float64, np.float32)) -> tuple:
+        """Check X and Y, set what every fitted estimator has; return X (CSR or C) and Targets."""
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=list(dtype), order="C", ensure_min_samples=1
+        )
+        targets = read_targets(
+            y, allow_missing=self._allow_missing_labels, owner=type(self).__name__
+        )
+        if targets.n_samples != X.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows and Y has {targets.n_samples}; expected as many "
+                "labelled examples as rows (inconsistent numbers of samples)."
+            )
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        self.classes_ = targets.classes
+        self.label_names_ = targets.label_names
+        self._kind = targets.kind
+        return X, targets
+
+    @property
+    def n_labels_(self) -> int:
+        return len(self.label_names_)
+
+    def _check_predict_data(self, X):
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def decision_function(self, X) -> np.ndarray:
+        """Score every label for every row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,) after a fit on a binary 1-D y.
+        """
+        scores = self._scores(self._check_predict_data(X))
+        return scores[:, 0] if self._kind == "binary" else scores
+
+    def predict(self, X) -> np.ndarray:
+        """Predict the labels of every row.
+
+        Returns
+        -------
+        ndarray of 0 and 1, shape (n_samples, n_labels); after a fit on a 1-D y, its classes.
+        """
+        scores = self._scores(self._check_predict_data(X))
+        if self._kind == "multiclass":
+            return self.classes_[scores.argmax(axis=1)]
+        chosen = scores > self._cut
+        if self._kind == "binary":
+            return self.classes_[np.minimum(chosen[:, 0], len(self.classes_) - 1).astype(np.intp)]
+        return chosen.astype(np.int8)
+
+    def predict_top_k(self, X, k: int = 5) -> np.ndarray:
+        """Name the k best labels of every row, best first; shape (n_samples, k), of label names."""
+        if not 1 <= k <= self.n_labels_:
+            raise ValueError(f"k is {k}; expected between 1 and the {self.n_labels_} labels.")
+        scores = self._scores(self._check_predict_data(X))
+        top = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
+        return self.label_names_[np.take_along_axis(top, order, axis=1)]
+
+
+def constant_targets(targets: Targets) -> np.ndarray:
+    """Mark the labels that are all present or all absent among the known entries."""
+    counts = np.asarray(targets.positives.sum(axis=0)).ravel()
+    known = np.full(targets.n_labels, targets.n_samples, dtype=np.float64)
+    if targets.missing is not None:
+        known -= np.asarray(targets.missing.sum(axis=0)).ravel()
+    return (counts == 0) | (counts == known)

@@ -1,0 +1,1 @@
+"""What is here: the compiled loops. One sweep a function, arrays only, in place."""

@@ -1,0 +1,21 @@
+"""What is here: the one decorator through which every loop is compiled."""
+
+import os
+
+DISABLED = os.environ.get("PRML_DISABLE_JIT", "0") not in ("", "0")
+
+
+def jit(function):
+    """Compile `function` without the GIL and keep the machine code on disk where that is possible.
+
+    `PRML_DISABLE_JIT=1` leaves it plain Python, for coverage and for debugging. No `fastmath`:
+    NaN and inf decide branches.
+    """
+    if DISABLED:
+        return function
+    from numba import njit
+
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder in which numba may keep its cache
+        return njit(nogil=True, error_model="numpy")(function)
