@@ -80,7 +80,7 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
         chosen = scores > self._cut
         if self._kind == "binary":
             return self.classes_[np.minimum(chosen[:, 0], len(self.classes_) - 1).astype(np.intp)]
-        return chosen.astype(np.int8)
+        return chosen.astype(np.int64)  # the integers that scikit-learn expects of labels
 
     def predict_top_k(self, X, k: int = 5) -> np.ndarray:
         """Name the k best labels of every row, best first; shape (n_samples, k), of label names."""

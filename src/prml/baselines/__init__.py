@@ -1,0 +1,8 @@
+"""What is here: the methods that PrML is compared with, each an estimator of its own."""
+
+from prml.baselines.binary_relevance import BinaryRelevance
+from prml.baselines.ecc import ECC
+from prml.baselines.rakel import RAkEL
+from prml.baselines.ties import break_ties_by_label
+
+__all__ = ["ECC", "BinaryRelevance", "RAkEL", "break_ties_by_label"]
