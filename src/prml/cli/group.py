@@ -1,0 +1,97 @@
+"""What is here: the table of commands, loaded when called, and the sentence that ends a failure."""
+
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+import click
+
+# name: (module with a click command of the same name, the line that `prml --help` shows).
+COMMANDS = {
+    "demo": ("prml.cli.demo", "Learn the tags of Debian packages and write a page about it."),
+}
+
+BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+class ReaderLeft(Exception):
+    """The reader of our pipe (`head`, say) has enough: an end, not a failure."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, so that `--help` is instant."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError as error:  # click would call it a failure
+            raise ReaderLeft from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return getattr(import_module(COMMANDS[name][0]), f"{name}_command")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: prml demo",
+)
+@click.version_option(package_name="prml", prog_name="prml")
+def cli() -> None:
+    """Multi-label learning with privileged information."""
+
+
+def run(argv: list[str]) -> int:
+    """Run one command; whatever goes wrong becomes one sentence and an exit code."""
+    try:
+        code = cli.main(args=argv, prog_name="prml", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except ReaderLeft:
+        # The interpreter flushes stdout once more at its end: let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _fail("interrupted.", 1)
+    except click.ClickException as error:
+        return _fail(_with_hint(error), 1 if type(error) is click.ClickException else 2)
+    except (ValueError, *BAD_PATH) as error:
+        return _fail(_sentence(error), 2)
+    except MemoryError as error:
+        return _fail(f"out of memory: {error}" if str(error) else "out of memory.", 1)
+    except Exception as error:  # the last line of defence: a sentence, never a traceback
+        return _fail(f"{type(error).__name__}: {_sentence(error)}", 1)
+
+
+def _with_hint(error: click.ClickException) -> str:
+    message = error.format_message()
+    ctx = getattr(error, "ctx", None)
+    if isinstance(error, click.UsageError) and ctx is not None:
+        message = f"{message.rstrip('.')}; `{ctx.command_path} --help` tells what is expected."
+    return message
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror[0].lower()}{error.strerror[1:]}."
+    return " ".join(str(error).split()) or "no further word on what went wrong."
+
+
+def _fail(sentence: str, code: int) -> int:
+    if os.environ.get("PRML_DEBUG", "0") not in ("", "0"):
+        traceback.print_exc()
+    print(f"prml: {sentence}", file=sys.stderr)
+    return code
