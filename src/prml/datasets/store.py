@@ -1,13 +1,13 @@
 """What is here: a dataset in memory, and the npz file it is kept in."""
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+from prml.datasets.atomic_file import replacing
 
 
 class Parts(NamedTuple):
@@ -69,14 +69,5 @@ def write_npz(path: Path, parts: Parts) -> None:
         value = getattr(parts, key)
         if value is not None:
             arrays[key] = value
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            np.savez_compressed(out, **arrays)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    with replacing(path) as out:
+        np.savez_compressed(out, **arrays)
