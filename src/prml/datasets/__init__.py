@@ -8,7 +8,7 @@ from importlib import import_module
 _HOME = {
     "DatasetInfo": "prml.datasets.table",
     "dump_arff": "prml.datasets.arff_writer",
-    "dump_libsvm": "prml.datasets.libsvm",
+    "dump_libsvm": "prml.datasets.libsvm_writer",
     "list_datasets": "prml.datasets.load",
     "load_arff": "prml.datasets.arff",
     "load_dataset": "prml.datasets.load",

@@ -1,0 +1,78 @@
+"""What is here: the lines of a plain or compressed text file, in blocks, with their numbers."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, cast
+
+_BLOCK = 1 << 20
+_OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+# A decimal number. The possessive quantifiers keep every match linear in the line's length.
+NUMBER = rb"[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+"
+
+
+class LineReader:
+    """Hand out lines, and make errors that name the file and the line.
+
+    `line` is the number of the last line handed out, from 1.
+    """
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.stream, self.name, self.line = stream, name, 0
+
+    def readline(self) -> bytes:
+        """Return the next line with its end, or b"" after the last."""
+        try:
+            line = self.stream.readline()
+        except _DAMAGE as error:
+            raise self.error(f"the file is damaged or cut off ({error})", self.line + 1) from None
+        self.line += bool(line)
+        return line
+
+    def blocks(self) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield the number of a block's first line, and its lines; about a megabyte each."""
+        while True:
+            first = self.line + 1
+            try:
+                lines = self.stream.readlines(_BLOCK)
+            except _DAMAGE as error:
+                raise self.error(f"the file is damaged or cut off ({error})", first) from None
+            if not lines:
+                return
+            self.line += len(lines)
+            yield first, lines
+
+    def error(self, message: str, line: int | None = None) -> ValueError:
+        """Make the error to raise for a line; by default the last one handed out."""
+        return ValueError(
+            f"{self.name}, line {max(self.line if line is None else line, 1)}: {message}."
+        )
+
+
+@contextmanager
+def open_lines(path: str | os.PathLike) -> Iterator[LineReader]:
+    """Open a file; gzip, bzip2 and xz are known by their first bytes, whatever the name."""
+    with open(path, "rb") as raw:
+        start = raw.peek(6)
+        for magic, opener in _OPENERS:
+            if start.startswith(magic):
+                with opener(raw) as plain:
+                    # One buffer above the decompressor: its own readline is slow.
+                    buffered = io.BufferedReader(cast(io.RawIOBase, plain), _BLOCK)
+                    yield LineReader(buffered, os.fspath(path))
+                return
+        yield LineReader(raw, os.fspath(path))
+
+
+def shown(text: str | bytes) -> str:
+    """Quote a piece of a file for an error message, cut to a readable length."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
