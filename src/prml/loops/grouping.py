@@ -1,0 +1,82 @@
+"""What is here: finding the examples that share one privileged label vector."""
+
+import numpy as np
+
+from prml.loops.jit import jit
+
+
+@jit
+def group_equal_rows(indptr, indices, values, rows, local, keys):
+    """Number the distinct vectors among CSR rows restricted to the columns with local >= 0.
+
+    keys holds one random 64-bit number a column; rows are hashed by the sum of value * key and
+    compared entry by entry on a hit, so that the result is exact. Columns are sorted within rows.
+    Returns the group of each row and, for each group, the row that stands for it.
+    """
+    n = len(rows)
+    size = 4
+    while size < 2 * n:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    group = np.empty(n, np.int32)
+    first = np.empty(n, np.int64)
+    n_groups = 0
+    for k in range(n):
+        row = rows[k]
+        key = np.uint64(0)
+        for e in range(indptr[row], indptr[row + 1]):
+            if local[indices[e]] >= 0:
+                key += keys[indices[e]] * np.uint64(values[e])
+        slot = np.int64(key >> np.uint64(20)) & (size - 1)
+        while True:
+            g = table[slot]
+            if g < 0:
+                table[slot] = n_groups
+                group[k] = n_groups
+                first[n_groups] = row
+                n_groups += 1
+                break
+            # the entries of both rows inside the pool, side by side
+            a, b = indptr[row], indptr[first[g]]
+            a_end, b_end = indptr[row + 1], indptr[first[g] + 1]
+            equal = True
+            while True:
+                while a < a_end and local[indices[a]] < 0:
+                    a += 1
+                while b < b_end and local[indices[b]] < 0:
+                    b += 1
+                if a == a_end or b == b_end:
+                    equal = a == a_end and b == b_end
+                    break
+                if indices[a] != indices[b] or values[a] != values[b]:
+                    equal = False
+                    break
+                a += 1
+                b += 1
+            if equal:
+                group[k] = g
+                break
+            slot = (slot + 1) & (size - 1)
+    return group, first[:n_groups].copy()
+
+
+@jit
+def restrict_rows(indptr, indices, values, rows, local):
+    """The CSR rows `rows`, columns renumbered by local, those with local < 0 left out."""
+    new_indptr = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        kept = 0
+        for e in range(indptr[rows[k]], indptr[rows[k] + 1]):
+            if local[indices[e]] >= 0:
+                kept += 1
+        new_indptr[k + 1] = new_indptr[k] + kept
+    new_indices = np.empty(new_indptr[-1], np.int32)
+    new_values = np.empty(new_indptr[-1], np.float64)
+    k = 0
+    for row in rows:
+        for e in range(indptr[row], indptr[row + 1]):
+            if local[indices[e]] >= 0:
+                new_indices[k] = local[indices[e]]
+                new_values[k] = values[e]
+                k += 1
+    return new_indptr, new_indices, new_values

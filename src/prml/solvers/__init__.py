@@ -1,0 +1,1 @@
+"""What is here: the outer loops - stopping on a certificate, history, time limits."""
