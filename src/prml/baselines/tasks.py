@@ -72,8 +72,9 @@ def _results(function, tasks, n_jobs, threads) -> Generator[Any, None, None]:
             parallel = Parallel(n_jobs=workers, backend="threading", return_as="generator")
             yield from parallel(delayed(function)(*task) for task in tasks)
     else:
-        parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator")
-        yield from parallel(delayed(_quietly)(function, task) for task in tasks)
+        with _quiet():
+            parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator")
+            yield from parallel(delayed(_quietly)(function, task) for task in tasks)
 
 
 def _quietly(function, task):
@@ -82,9 +83,11 @@ def _quietly(function, task):
 
 
 class _quiet(warnings.catch_warnings):
-    """Silence LIBLINEAR's warning of each machine; the estimator sums them up in one."""
+    """Silence LIBLINEAR's warning of each machine, which the estimator sums up in one, and
+    joblib's of tasks cancelled, which is what an early end is for."""
 
     def __enter__(self):
         result = super().__enter__()
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"joblib\.parallel")
         return result
