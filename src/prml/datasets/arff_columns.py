@@ -11,11 +11,9 @@ import numpy as np
 
 from prml.datasets.arff_header import Attribute, Header
 from prml.datasets.text_input import LineReader, shown
+from prml.datasets.words import number_of_word
 
 LabelChoice = int | str | os.PathLike | Sequence[str] | None
-
-_POSITIVE = {"1", "true", "yes", "y", "t"}
-_NEGATIVE = {"0", "false", "no", "n", "f"}
 
 
 def choose_labels(header: Header, labels: LabelChoice, path: str) -> list[int]:
@@ -170,12 +168,11 @@ class Columns:
         """Return whether the label's first category, code 0, is the positive one."""
         if attribute.kind == "numeric":
             return False
-        words = [_plain(category) for category in attribute.categories]
-        if words and len(words) <= 2:
-            if words[0] in _NEGATIVE and set(words[1:]) <= _POSITIVE:
-                return False
-            if words[0] in _POSITIVE and set(words[1:]) <= _NEGATIVE:
-                return True
+        numbers = [number_of_word(category) for category in attribute.categories]
+        if numbers in ([0.0], [0.0, 1.0]):
+            return False
+        if numbers in ([1.0], [1.0, 0.0]):
+            return True
         raise ValueError(
             f"{self.path}, line {attribute.line}: label {shown(attribute.name)} is declared as "
             f"{attribute.kind} {list(attribute.categories)[:5]}; expected {{0,1}} or the like."
@@ -200,11 +197,6 @@ def _byte_reader(attribute: Attribute) -> Callable[[bytes], float]:
         codes[b"?"] = math.nan
         return codes.__getitem__
     return _nothing
-
-
-def _plain(category: str) -> str:
-    word = category.strip().lower()
-    return {"0.0": "0", "1.0": "1"}.get(word, word)
 
 
 def _number(text: str) -> float:

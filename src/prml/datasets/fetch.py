@@ -12,8 +12,7 @@ from prml.datasets.archive import read_members, unpickle_compressed_arrays
 from prml.datasets.package_index import fetch_sdist
 from prml.datasets.store import Parts
 from prml.datasets.table import ArchiveSource, DatasetInfo, OpenMLSource
-
-_WORDS = {"YES": 1.0, "NO": 0.0, "TRUE": 1.0, "FALSE": 0.0}
+from prml.datasets.words import number_of_word
 
 Pair = tuple[sp.csr_matrix, sp.csr_matrix]
 
@@ -64,12 +63,13 @@ def _read_pickle(stream: IO[bytes], dtype: str) -> Pair:
 
 
 def words_to_numbers(columns: np.ndarray) -> np.ndarray:
-    """Turn yes/no columns into 1/0; drop the others, which name the example."""
+    """Turn columns of numbers or of yes and no into numbers; drop identifiers."""
     kept = []
     for column in columns.T:
         words, codes = np.unique(column, return_inverse=True)
-        if all(word.upper() in _WORDS for word in words):
-            kept.append(np.array([_WORDS[word.upper()] for word in words])[codes])
+        numbers = [number_of_word(str(word)) for word in words]
+        if None not in numbers:
+            kept.append(np.array(numbers, dtype=np.float64)[codes])
     return np.column_stack(kept) if kept else np.empty((len(columns), 0))
 
 

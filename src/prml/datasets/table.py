@@ -38,11 +38,9 @@ class ArchiveSource:
 
 @dataclass(frozen=True)
 class OpenMLSource:
-    """A dataset of OpenML; `labels` names the label columns when they are not its targets."""
+    """A dataset of OpenML whose targets are the labels."""
 
     data_id: int
-    labels: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"OpenML data set {self.data_id}"
@@ -241,7 +239,7 @@ _ROWS = (
         "biology",
         "S. Diplaris, G. Tsoumakas, P. A. Mitkas and I. Vlahavas. Protein classification with "
         "multiple algorithms. PCI 2005.",
-        sources=(_pickled("genbase"), OpenMLSource(40591, drop=("protein",))),
+        sources=(_pickled("genbase"), OpenMLSource(40591)),
     ),
     DatasetInfo(
         "delicious",
