@@ -7,6 +7,7 @@
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +76,7 @@ def _row_blocks(X, n_blocks: int) -> list:
     """Cut a CSR matrix into blocks of rows with about as many entries each."""
     aims = np.linspace(0, X.nnz, n_blocks + 1)[1:-1]
     cuts = [0, *np.searchsorted(X.indptr, aims), X.shape[0]]
-    return [X[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [X[a:b] for a, b in pairwise(cuts)]
 
 
 def start(design: Design, n_labels: int, k: int, rng: np.random.Generator) -> Factors:

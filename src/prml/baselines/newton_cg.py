@@ -51,7 +51,8 @@ def conjugate_gradient(
     >>> import numpy as np
     >>> from prml.baselines.newton_cg import conjugate_gradient
     >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
-    >>> conjugate_gradient(lambda S: A @ S, np.array([[1.0], [2.0]]), tol=1e-9).point.ravel().round(4)
+    >>> solution = conjugate_gradient(lambda S: A @ S, np.array([[1.0], [2.0]]), tol=1e-9)
+    >>> solution.point.ravel().round(4)
     array([0.0909, 0.6364])
     """
     point = np.zeros_like(rhs)
