@@ -91,17 +91,20 @@ class LabelFeatures:
             1, 2**63, size=self.n_labels, dtype=np.uint64
         )
 
+    def labels_of(self, i: int) -> np.ndarray:
+        """The labels that comment on label i."""
+        if not self.enabled:
+            return np.empty(0, dtype=np.intp)
+        if self.pools is None:
+            return np.flatnonzero(np.arange(self.n_labels) != i)
+        return self.pools[i]
+
     def of_label(self, i: int, rows: np.ndarray | None = None) -> Teacher:
         """What the teacher of label i sees of the examples `rows` (all)."""
         if rows is None:
             rows = np.arange(self.n_samples)
         local = np.full(self.n_labels, -1, dtype=np.int32)
-        if not self.enabled:
-            labels = np.empty(0, dtype=np.intp)
-        elif self.pools is None:
-            labels = np.flatnonzero(np.arange(self.n_labels) != i)
-        else:
-            labels = self.pools[i]
+        labels = self.labels_of(i)
         local[labels] = np.arange(len(labels))
         c = self._correction
         group, first = group_equal_rows(c.indptr, c.indices, c.data, rows, local, self._keys)

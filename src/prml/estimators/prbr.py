@@ -1,0 +1,234 @@
+"""What is here: PrBR, one SVM+ a label, the other labels its teacher."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from prml.estimators.privileged import PrivilegedEstimator
+from prml.solvers.labelwise import InfeasibleError, solve_each_label
+from prml.solvers.svmplus import LabelSolution, relative_gap
+from prml.solvers.training_set import Hyperparameters, TrainingSet
+
+
+class PrBR(PrivilegedEstimator):
+    """Binary relevance with privileged labels: while a label is learned, the others excuse errors.
+
+    For label i with margins m_j = y_j (<w, x_j> + b) and slacks xi_j, a linear function of the
+    other labels of example j, it minimises
+
+        1/2 (|w|^2 + b^2) + gamma2/2 |wt|^2 + C sum_j [ xi_j + theta max(0, 1 - m_j - xi_j) ]
+
+    over w, b and wt with xi >= 0, to a certified relative duality gap of `tol`.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the slacks.
+    gamma2 : float
+        Regularisation of the teacher.
+    theta : float
+        Price of an error that the teacher does not excuse, in units of an excused one. inf is the
+        constraint of the paper (no other errors); 1 makes the teacher idle.
+    loss : {"hinge"}
+    kernel : {"linear"}
+    gamma, degree, coef0 : kernel parameters
+    privileged : "all", int, bool array of shape (n_labels, n_labels) or None
+        Who comments on a label: all others, the K nearest by Hamming distance between label
+        columns, the labels marked in its row, or nobody.
+    privileged_intercept : bool
+        Whether the teacher has a constant feature; without, theta = inf may be infeasible, which
+        is detected.
+    fit_intercept : bool
+        Adds a constant feature, regularised like any other.
+    class_weight : None, "balanced" or dict
+        Weights of absent (0) and present (1) entries of Y; of the classes for a 1-D y.
+    tol : float
+        Relative duality gap at which a label is done.
+    max_iter : int
+        Bound on sweeps and Newton steps a label.
+    max_time : float, optional
+        Seconds; shared out evenly over the labels, the best so far is kept.
+    n_jobs : int, optional
+        Labels solved at once (threads). The result does not depend on it.
+    random_state : int, RandomState or None
+        Orders the sweeps.
+    callbacks : callable or list of callables
+        Called with a dict after each label; a true return value ends the fit.
+    verbose : int
+    checkpoint : None
+        Long fits that survive a crash are those of `PrML`; a label here takes milliseconds.
+    warm_start : bool
+        Start from the multipliers of the last fit (same X and Y, other parameters).
+    keep_duals : bool
+        Keep `dual_coef_` and `dual_slack_`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+    intercept_ : ndarray of shape (n_labels,)
+    privileged_coef_ : ndarray of shape (n_labels, n_labels)
+        Row i: how the other labels move the slack of label i.
+    privileged_intercept_ : ndarray of shape (n_labels,)
+    degenerate_labels_ : ndarray
+        Positions of the labels whose optimum cannot be told from a constant predictor at the
+        accuracy reached: 1/2 |w|^2 is at most the duality gap.
+    objective_, dual_objective_, dual_gap_ : float
+        Upper and lower bound of the optimum, and (upper - lower) / upper.
+    converged_ : bool
+    n_iter_ : int
+        Sweeps and Newton steps of the slowest label.
+    history_ : list of dict
+    dual_coef_, dual_slack_ : ndarray of shape (n_labels, n_samples)
+        alpha and beta, with `keep_duals`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prml import PrBR
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 4))
+    >>> Y = (X @ rng.normal(size=(4, 3)) > 0).astype(int)
+    >>> model = PrBR(C=1.0, theta=2.0).fit(X, Y)
+    >>> model.dual_gap_ <= 1e-3
+    True
+    >>> model.predict(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        gamma2=1.0,
+        theta=2.0,
+        loss="hinge",
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        privileged="all",
+        privileged_intercept=True,
+        fit_intercept=True,
+        class_weight=None,
+        tol=1e-3,
+        max_iter=5000,
+        max_time=None,
+        n_jobs=None,
+        random_state=None,
+        callbacks=None,
+        verbose=0,
+        checkpoint=None,
+        warm_start=False,
+        keep_duals=False,
+    ):
+        self.C = C
+        self.gamma2 = gamma2
+        self.theta = theta
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.privileged = privileged
+        self.privileged_intercept = privileged_intercept
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.keep_duals = keep_duals
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn one predictor a label.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
+            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        training_set, numbers = self._read_problem(X, y, sample_weight)
+        monitor = self._monitor()
+        try:
+            solutions = solve_each_label(
+                training_set,
+                numbers,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                seed=self._seed(),
+                monitor=monitor,
+                n_jobs=self.n_jobs,
+                starts=self._starts(training_set, numbers),
+            )
+        except InfeasibleError as error:
+            names = ", ".join(str(self.label_names_[i]) for i in error.labels)
+            raise ValueError(
+                "theta=inf without the privileged intercept has no solution for the label(s) "
+                f"{names}; set privileged_intercept=True or a finite theta."
+            ) from None
+        self._store(training_set, numbers, solutions)
+        self.history_ = monitor.history
+        self.converged_ = self.dual_gap_ <= self.tol
+        if not self.converged_ and monitor.stopped_by is None:
+            warnings.warn(
+                f"PrBR stopped at a relative duality gap of {self.dual_gap_:.2g} "
+                f"(tol is {self.tol:g}); raise max_iter, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._warn_of_degenerate_labels()
+        return self
+
+    def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
+        """The multipliers of the last fit, clipped into the new box, when they fit the data."""
+        kept = getattr(self, "_multipliers", None) if self.warm_start else None
+        if kept is None or len(kept) != training_set.n_labels:
+            return None
+        starts = []
+        for i, (alpha, beta) in enumerate(kept):
+            problem = training_set.problem(i, numbers)
+            if len(alpha) != len(problem.rows) or len(beta) != len(problem.norm):
+                return None
+            starts.append((np.minimum(alpha, problem.upper), beta))
+        return starts
+
+    def _store(
+        self, training_set: TrainingSet, numbers: Hyperparameters, solutions: list[LabelSolution]
+    ) -> None:
+        n_labels, n_features = training_set.n_labels, training_set.n_features
+        self.coef_ = np.array([s.z[:-1] for s in solutions])
+        self.intercept_ = np.array([s.z[-1] for s in solutions])
+        self.privileged_coef_ = np.zeros((n_labels, n_labels))
+        self.privileged_intercept_ = np.array([s.wt0 for s in solutions])
+        if self.keep_duals:
+            self.dual_coef_ = np.zeros((n_labels, training_set.n_samples))
+            self.dual_slack_ = np.zeros((n_labels, training_set.n_samples))
+        for i, solution in enumerate(solutions):
+            labels = training_set.features.labels_of(i)
+            self.privileged_coef_[i, labels] = solution.wt
+            if self.keep_duals:
+                problem = training_set.problem(i, numbers)
+                share = problem.cost / problem.group_cost[problem.group]
+                self.dual_coef_[i, problem.rows] = solution.alpha
+                self.dual_slack_[i, problem.rows] = solution.beta[problem.group] * share
+        gaps = np.array([s.objective - s.dual_objective for s in solutions])
+        spread = 0.5 * np.einsum("ij,ij->i", self.coef_, self.coef_)
+        self.degenerate_labels_ = np.flatnonzero(spread <= gaps) if n_features else np.arange(0)
+        self.objective_ = float(sum(s.objective for s in solutions))
+        self.dual_objective_ = float(sum(s.dual_objective for s in solutions))
+        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self.n_iter_ = max(s.n_sweeps + s.n_steps for s in solutions)
+        if self.warm_start:
+            self._multipliers = [(s.alpha, s.beta) for s in solutions]

@@ -1,0 +1,166 @@
+"""What is here: what PrBR and PrML share - reading the data, scores, teachers."""
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from prml.base import MultilabelEstimator
+from prml.estimators import parameters as allowed
+from prml.monitor import Monitor
+from prml.privileged import LabelFeatures, read_pools
+from prml.solvers.training_set import Hyperparameters, TrainingSet
+from prml.targets import Targets
+
+
+class PrivilegedEstimator(MultilabelEstimator):
+    """Base of the estimators whose labels comment on each other while they are learned."""
+
+    _allow_missing_labels = True
+    _parameter_table: ClassVar[dict[str, allowed.Check]] = {
+        "C": allowed.POSITIVE,
+        "gamma2": allowed.POSITIVE,
+        "theta": allowed.POSITIVE_OR_INF,
+        "loss": allowed.one_of("hinge"),
+        "kernel": allowed.one_of("linear"),
+        "privileged_intercept": allowed.YES_NO,
+        "fit_intercept": allowed.YES_NO,
+        "tol": allowed.POSITIVE,
+        "max_iter": allowed.COUNT,
+        "max_time": allowed.POSITIVE_OR_NONE,
+        "warm_start": allowed.YES_NO,
+        "keep_duals": allowed.YES_NO,
+    }
+
+    def _read_problem(self, X, y, sample_weight) -> tuple[TrainingSet, Hyperparameters]:
+        """Check everything the user gave and prepare it for the solvers."""
+        allowed.check_parameters(self, self._parameter_table)
+        X, targets = self._read_training_data(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        has_teacher, pools = read_pools(self.privileged, targets.positives)
+        if not has_teacher and np.isinf(self.theta):
+            raise ValueError(
+                "theta is inf and privileged is None: without a teacher to excuse it, every "
+                "example would have to be separated; expected a finite theta."
+            )
+        sample_weight, class_weight = self._entry_weights(y, targets, sample_weight)
+        features = LabelFeatures(targets, pools, self.privileged_intercept, enabled=has_teacher)
+        training_set = TrainingSet(
+            X, targets, features, self.fit_intercept, sample_weight, class_weight
+        )
+        return training_set, Hyperparameters(float(self.C), float(self.gamma2), float(self.theta))
+
+    def _entry_weights(self, y, targets: Targets, sample_weight):
+        """Combine sample_weight and class_weight: weights of examples, weights of entries."""
+        if self.class_weight is None:
+            return sample_weight, None
+        if targets.kind != "multilabel":  # one class an example: a weight of the example
+            by_class = compute_sample_weight(self.class_weight, np.ravel(y))
+            return (by_class if sample_weight is None else by_class * sample_weight), None
+        n_labels = targets.n_labels
+        if self.class_weight == "balanced":
+            present = np.asarray(targets.positives.sum(axis=0)).ravel()
+            known = np.full(n_labels, float(targets.n_samples))
+            if targets.missing is not None:
+                known -= np.asarray(targets.missing.sum(axis=0)).ravel()
+            absent = known - present
+            return sample_weight, (
+                known / (2.0 * np.maximum(absent, 1.0)),
+                known / (2.0 * np.maximum(present, 1.0)),
+            )
+        weight = self.class_weight
+        if not isinstance(weight, dict) or not set(weight) <= {0, 1}:
+            raise ValueError(
+                f"class_weight is {weight!r}; expected None, 'balanced', or a dict of the weights "
+                "of absent (0) and present (1) labels."
+            )
+        return sample_weight, (
+            np.full(n_labels, float(weight.get(0, 1.0))),
+            np.full(n_labels, float(weight.get(1, 1.0))),
+        )
+
+    def _monitor(self) -> Monitor:
+        return Monitor(self.callbacks, self.max_time, int(self.verbose))
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _warn_of_degenerate_labels(self) -> None:
+        degenerate = self.degenerate_labels_
+        if len(degenerate) == 0:
+            return
+        shown = ", ".join(map(str, self.label_names_[degenerate[:10]]))
+        more = f" and {len(degenerate) - 10} more" if len(degenerate) > 10 else ""
+        advice = (
+            "a finite theta (2.0) gives them a predictor"
+            if np.isinf(self.theta)
+            else "a larger C or a smaller tol may give them a predictor"
+        )
+        warnings.warn(
+            f"For {len(degenerate)} of {self.n_labels_} labels ({shown}{more}) the optimum cannot "
+            f"be told from a constant predictor; {advice}.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def _scores(self, X) -> np.ndarray:
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Map scores to (0, 1), 0 to 1/2, by the logistic function.
+
+        A monotone map, not a calibrated probability: see
+        `prml.model_selection.MultilabelCalibrator` for those.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels); after a fit on a 1-D y one column a class, rows
+        summing to 1.
+        """
+        chance = expit(self._scores(self._check_predict_data(X)))
+        tiny = np.finfo(chance.dtype).eps
+        np.clip(chance, tiny, 1.0 - tiny, out=chance)
+        if self._kind == "binary":
+            if len(self.classes_) == 1:
+                return np.ones((len(chance), 1))
+            return np.hstack([1.0 - chance, chance])
+        if self._kind == "multiclass":
+            return chance / chance.sum(axis=1, keepdims=True)
+        return chance
+
+    def teachers(self, label, n: int = 10) -> list[tuple]:
+        """The labels that comment most on a label while it is learned.
+
+        Parameters
+        ----------
+        label : a label name, or its position
+        n : int
+
+        Returns
+        -------
+        list of (label name, weight), strongest first. A positive weight: examples that have the
+        commenting label are excused (their slack is larger); a negative one: they are not.
+        """
+        check_is_fitted(self)
+        weights = self.privileged_coef_[self._label_position(label)]
+        order = np.argsort(-np.abs(weights), kind="stable")[:n]
+        names = self.label_names_.tolist()
+        return [(names[l], float(weights[l])) for l in order if weights[l] != 0.0]
+
+    def _label_position(self, label) -> int:
+        found = np.flatnonzero(self.label_names_ == label)
+        if len(found):
+            return int(found[0])
+        if isinstance(label, int | np.integer) and 0 <= label < self.n_labels_:
+            return int(label)
+        raise ValueError(
+            f"{label!r} is not a label of this model; expected one of its {self.n_labels_} label "
+            "names, or a position."
+        )

@@ -1,0 +1,140 @@
+"""What is here: all labels of a training set, each by itself (PrBR), over joblib threads."""
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from prml.monitor import Monitor
+from prml.solvers.feasibility import is_feasible, lift_direction
+from prml.solvers.svmplus import LabelSolution, cold_start, relative_gap, solve_label
+from prml.solvers.training_set import Hyperparameters, TrainingSet
+
+
+class InfeasibleLabel(NamedTuple):
+    """A label whose constraints no predictor satisfies."""
+
+    label: int
+
+
+def do_nothing_bound(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> float:
+    """The objective of z = 0: pay every residual, or excuse all by the intercept."""
+    total = numbers.C * training_set.weights(i).sum()
+    excuse = total + 0.5 * numbers.gamma2 if training_set.features.bias else np.inf
+    return min(numbers.theta * total, excuse)
+
+
+def solve_each_label(
+    training_set: TrainingSet,
+    numbers: Hyperparameters,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    monitor: Monitor,
+    n_jobs: int | None = None,
+    starts: list[tuple[np.ndarray, np.ndarray]] | None = None,
+) -> list[LabelSolution]:
+    """Solve every label's problem to the relative gap `tol`; stop early when the monitor says so.
+
+    The orders of the sweeps depend on the seed and the label alone, so the result does not depend
+    on `n_jobs`. The time limit is shared out evenly: label k must be done at (k+1)/L of it, and
+    what one leaves over goes to the next. A label that was not reached stays at the zero predictor.
+    """
+    n_labels = training_set.n_labels
+    halt = threading.Event()
+
+    def solve(i: int) -> LabelSolution | InfeasibleLabel:
+        problem = training_set.problem(i, numbers)
+        lift = lift_direction(problem)
+        if not is_feasible(problem, lift):
+            return InfeasibleLabel(i)
+
+        def should_stop() -> bool:
+            if halt.is_set():
+                return True
+            return monitor.max_time is not None and (
+                monitor.elapsed > monitor.max_time * (i + 1) / n_labels
+            )
+
+        return solve_label(
+            problem,
+            tol=tol,
+            max_iter=max_iter,
+            rng=np.random.default_rng([seed, i]),
+            start=None if starts is None else starts[i],
+            lift=lift,
+            should_stop=should_stop,
+        )
+
+    solutions: dict[int, LabelSolution] = {}
+    infeasible: list[int] = []
+    bounds = np.array([do_nothing_bound(training_set, i, numbers) for i in range(n_labels)])
+    duals = np.zeros(n_labels)
+
+    def numbered(i: int):
+        try:
+            return i, solve(i)
+        except KeyboardInterrupt:  # with one job the signal lands here
+            halt.set()
+            monitor.interrupted()
+            return i, None
+
+    pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    try:
+        for i, result in pool(delayed(numbered)(i) for i in range(n_labels)):
+            if isinstance(result, InfeasibleLabel):
+                infeasible.append(i)
+                halt.set()
+            elif result is not None:
+                solutions[i] = result
+                bounds[i], duals[i] = result.objective, result.dual_objective
+            if infeasible:
+                continue
+            objective, dual = float(bounds.sum()), float(duals.sum())
+            wish = monitor.record(
+                iteration=len(solutions),
+                objective=objective,
+                dual_objective=dual,
+                gap=relative_gap(objective, dual) if np.isfinite(objective) else np.inf,
+                n_labels=n_labels,
+            )
+            if wish:
+                halt.set()
+    except KeyboardInterrupt:
+        halt.set()
+        monitor.interrupted()
+    if infeasible:
+        raise InfeasibleError(sorted(infeasible))
+    if monitor.max_time is not None and monitor.elapsed >= monitor.max_time:
+        monitor.stopped_by = monitor.stopped_by or "time limit"
+    return [
+        solutions[i] if i in solutions else zero_solution(training_set, i, numbers)
+        for i in range(n_labels)
+    ]
+
+
+class InfeasibleError(ValueError):
+    """No predictor satisfies the constraints of these labels."""
+
+    def __init__(self, labels: list[int]):
+        self.labels = labels
+        super().__init__(f"labels {labels} are infeasible")
+
+
+def zero_solution(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> LabelSolution:
+    """The zero predictor as a solution with its true bounds: what a label not reached gets."""
+    problem = training_set.problem(i, numbers)
+    bound = do_nothing_bound(training_set, i, numbers)
+    excused = bound < numbers.theta * problem.cost.sum()
+    return LabelSolution(
+        np.zeros(training_set.n_features + 1),
+        np.zeros(problem.n_teachers),
+        float(excused),
+        *cold_start(problem),
+        bound,
+        0.0,
+        0,
+        0,
+    )
