@@ -49,17 +49,21 @@ def read_members(path: Path, readers: dict[str, Callable[[IO[bytes]], Any]]) -> 
     return results
 
 
+class RefusedPickle(ValueError):
+    """A pickle that asks for more than numpy arrays."""
+
+
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         try:
             return _ADMITTED[module, name]
         except KeyError:
-            raise ValueError(
+            raise RefusedPickle(
                 f"the pickle asks for {module}.{name} and was refused; expected numpy arrays only."
             ) from None
 
     def persistent_load(self, pid: Any) -> Any:
-        raise ValueError("the pickle refers to an outside object and was refused.")
+        raise RefusedPickle("the pickle refers to an outside object and was refused.")
 
 
 def unpickle_arrays(stream: IO[bytes]) -> dict[str, np.ndarray]:
@@ -74,7 +78,7 @@ def unpickle_arrays(stream: IO[bytes]) -> dict[str, np.ndarray]:
     try:
         # Python 2 strings, which hold the bytes of an array, come back intact through latin-1.
         content = _ArraysOnly(stream, encoding="latin1").load()
-    except ValueError:
+    except RefusedPickle:
         raise
     except Exception as error:  # a damaged pickle can fail in any way
         raise ValueError(f"the pickle is damaged ({type(error).__name__}: {error}).") from None

@@ -104,6 +104,14 @@ def user_cache() -> Path:
     return Path(root) / "prml"
 
 
+def shared_folder() -> Path | None:
+    """The folder `shared/data` beside a source checkout; None for an installed package."""
+    checkout = Path(__file__).resolve().parents[3]
+    if (checkout / "pyproject.toml").is_file():
+        return checkout.parent / "shared" / "data"
+    return None
+
+
 def _folders(data_home: str | os.PathLike | None) -> list[Path]:
     """The folders to look in, in order, whether they exist or not."""
     folders = []
@@ -111,9 +119,9 @@ def _folders(data_home: str | os.PathLike | None) -> list[Path]:
         folders.append(Path(data_home).expanduser())
     if os.environ.get("PRML_DATA"):
         folders.append(Path(os.environ["PRML_DATA"]).expanduser())
-    checkout = Path(__file__).resolve().parents[3]
-    if (checkout / "pyproject.toml").is_file():
-        folders.append(checkout.parent / "shared" / "data")
+    shared = shared_folder()
+    if shared is not None:
+        folders.append(shared)
     folders.append(user_cache())
     return folders
 
