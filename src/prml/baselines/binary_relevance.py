@@ -3,7 +3,7 @@
 import numpy as np
 
 from prml.baselines.linear import Hyperplanes, LinearBaseline, Machine, fit_machine
-from prml.baselines.tasks import n_workers, run_tasks
+from prml.baselines.tasks import run_tasks
 
 
 class BinaryRelevance(LinearBaseline):
@@ -31,7 +31,7 @@ class BinaryRelevance(LinearBaseline):
     random_state : int or RandomState, optional
         Order in which the dual solvers visit the examples.
     callbacks : callable or list of callables, optional
-        Called with a record after every block of labels; a true value ends the fit.
+        Called with a record after every label; a true value ends the fit.
     verbose : int, default=0
         With 1 the records are printed.
 
@@ -101,32 +101,30 @@ class BinaryRelevance(LinearBaseline):
         self.intercept_ = machine.intercept_alone(self.prevalence_)
         self.n_iter_ = 0
         slow = 0
+        bounds = by_label.indptr
+        tasks = [
+            (machine, X, label, by_label.indices[bounds[label] : bounds[label + 1]])
+            for label in varying
+        ]
 
-        # A worker gets several labels at once, one process gets them one by one (for Ctrl-C).
-        workers = n_workers(self.n_jobs)
-        block = 1 if workers == 1 else max(1, len(varying) // (8 * workers))
-        blocks = [varying[start : start + block] for start in range(0, len(varying), block)]
-        tasks = [(machine, X, labels, _rows_of(by_label, labels)) for labels in blocks]
-
-        def store(fitted: tuple[np.ndarray, list[Hyperplanes]]) -> dict:
+        def store(fitted: tuple[int, Hyperplanes]) -> dict:
             nonlocal slow
-            labels, machines = fitted
-            for label, one in zip(labels, machines, strict=True):
-                self.coef_[label] = one.coef[0]
-                self.intercept_[label] = one.intercept[0]
-                self.n_iter_ = max(self.n_iter_, one.n_iter)
-                slow += one.n_iter >= self.max_iter
-            return {"labels": int(labels[-1]) + 1}
+            label, one = fitted
+            self.coef_[label] = one.coef[0]
+            self.intercept_[label] = one.intercept[0]
+            self.n_iter_ = max(self.n_iter_, one.n_iter)
+            slow += one.n_iter >= self.max_iter
+            return {"label": int(label)}
 
         done = run_tasks(
-            fit_labels,
+            fit_label,
             tasks,
             store,
             monitor,
             n_jobs=self.n_jobs,
             threads=not machine.solves_dual(n_samples, n_features),
         )
-        self._finish(monitor, done=done, total=len(tasks), slow=slow, what="blocks of labels")
+        self._finish(monitor, done=done, total=len(tasks), slow=slow, what="labels")
         return self
 
     def _scores(self, X) -> np.ndarray:
@@ -135,15 +133,8 @@ class BinaryRelevance(LinearBaseline):
         return (scores > 0).astype(np.float64) if self.scores == "hard" else scores
 
 
-def _rows_of(by_label, labels) -> list[np.ndarray]:
-    return [by_label.indices[by_label.indptr[i] : by_label.indptr[i + 1]] for i in labels]
-
-
-def fit_labels(machine: Machine, X, labels, positives) -> tuple[np.ndarray, list[Hyperplanes]]:
-    """Fit a machine to each of some labels, given the rows where each is present."""
-    fitted = []
-    for rows in positives:
-        present = np.zeros(X.shape[0])
-        present[rows] = 1
-        fitted.append(fit_machine(machine, X, present))
-    return labels, fitted
+def fit_label(machine: Machine, X, label: int, rows: np.ndarray) -> tuple[int, Hyperplanes]:
+    """Fit a machine to a label, given the rows where it is present."""
+    present = np.zeros(X.shape[0])
+    present[rows] = 1
+    return label, fit_machine(machine, X, present)

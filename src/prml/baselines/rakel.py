@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from prml.baselines.linear import LinearBaseline, Machine, fit_machine
-from prml.baselines.tasks import n_workers, run_tasks
+from prml.baselines.tasks import run_tasks
 
 # Scores held at once while predicting: 8 MB.
 _BLOCK_ENTRIES = 2**20
@@ -43,7 +43,7 @@ class RAkEL(LinearBaseline):
     random_state : int or RandomState, optional
         Label sets, and the order in which the dual solvers visit the examples.
     callbacks : callable or list of callables, optional
-        Called with a record after every block of models; a true value ends the fit.
+        Called with a record after every model; a true value ends the fit.
     verbose : int, default=0
         With 1 the records are printed.
 
@@ -115,21 +115,16 @@ class RAkEL(LinearBaseline):
             self.n_models,
             self.disjoint,
         )
-        workers = n_workers(self.n_jobs)
-        block = 1 if workers == 1 else max(1, len(labelsets) // (16 * workers))
         by_label = targets.positives.tocsc()
-        tasks = [
-            (machine, X, by_label, labelsets[start : start + block])
-            for start in range(0, len(labelsets), block)
-        ]
+        tasks = [(machine, X, by_label, labels) for labels in labelsets]
         fitted: list[Powerset] = []
 
-        def store(powersets: list[Powerset]) -> dict:
-            fitted.extend(powersets)
-            return {"models": len(fitted)}
+        def store(powerset: Powerset) -> dict:
+            fitted.append(powerset)
+            return {"classes": len(powerset.coef)}
 
         run_tasks(
-            fit_powersets,
+            fit_powerset,
             tasks,
             store,
             monitor,
@@ -186,12 +181,6 @@ class Powerset(NamedTuple):
     coef: np.ndarray
     intercept: np.ndarray
     n_iter: int
-
-
-def fit_powersets(
-    machine: Machine, X, by_label: sp.csc_matrix, labelsets: np.ndarray
-) -> list[Powerset]:
-    return [fit_powerset(machine, X, by_label, labels) for labels in labelsets]
 
 
 def fit_powerset(machine: Machine, X, by_label: sp.csc_matrix, labels: np.ndarray) -> Powerset:

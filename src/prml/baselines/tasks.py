@@ -56,12 +56,8 @@ def run_tasks(
     return done
 
 
-def n_workers(n_jobs: int | None) -> int:
-    return effective_n_jobs(n_jobs)
-
-
 def _results(function, tasks, n_jobs, threads) -> Generator[Any, None, None]:
-    workers = min(n_workers(n_jobs), len(tasks))
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
     if workers <= 1:
         with _quiet():
             for task in tasks:
