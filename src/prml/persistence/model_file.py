@@ -1,0 +1,161 @@
+"""What is here: `save_model`, `load_model` and `read_header`."""
+
+import errno
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from prml import __version__
+from prml.persistence.archive import FORMAT, ArchiveReader, MmapMode, write_archive
+from prml.persistence.classes import name_of
+from prml.persistence.errors import ModelFileError
+from prml.persistence.tree import Decoder, Encoder
+
+# What a damaged file can make the readers of zip, JSON and NumPy say.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+def save_model(model: Any, path: str | Path, *, metadata: dict[str, Any] | None = None) -> Path:
+    """Write a fitted estimator to a file that holds numbers and names, and no code.
+
+    Parameters
+    ----------
+    model : estimator
+        One of prml, or a scikit-learn Pipeline that ends in one (with a TfidfVectorizer before
+        it, say). `callbacks` and `checkpoint` belong to the run and are not stored.
+    path : str or Path
+        The file to write, by custom `NAME.prml`. An old file stays until the new one is whole.
+    metadata : dict, optional
+        What else the file should tell: text, numbers, lists and dicts of these.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from prml import load_model, save_model
+    >>> from prml.baselines import BinaryRelevance
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> model = BinaryRelevance(loss="logistic").fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_model(save_model(model, Path(folder) / "model.prml"))
+    >>> bool((again.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    name = name_of(model)
+    if name is None:
+        raise ModelFileError(
+            f"a {type(model).__module__}.{type(model).__qualname__} cannot be saved; expected an "
+            "estimator of prml, or a scikit-learn Pipeline that ends in one."
+        )
+    encoder = Encoder()
+    tree = encoder.encode(model, name)
+    header = {
+        "format": FORMAT,
+        "estimator": name,
+        "versions": {
+            "prml": __version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "metadata": Encoder().encode(metadata or {}, "metadata"),
+        "model": tree,
+    }
+    path = Path(path)
+    write_archive(path, header, encoder.arrays)
+    return path
+
+
+def load_model(path: str | Path, *, mmap_mode: MmapMode = None, verify: bool = True) -> Any:
+    """Read an estimator from a file of `save_model`.
+
+    Nothing of the file is executed, memory is bounded by the size of the file, and whatever is
+    wrong with it is told in a sentence.
+
+    Parameters
+    ----------
+    path : str or Path
+    mmap_mode : {None, "r", "c"}
+        With "r" the arrays stay in the file and are mapped, read-only, so that a large model is
+        there at once and several processes share it; "c" lets changes stay in memory.
+    verify : bool
+        Compare the SHA-256 of every array. Without it a mapped file is not read through.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: the file is damaged, is no model file, or was written by a newer prml.
+    """
+    with _reading(path, mmap_mode, verify) as reader:
+        tree = reader.header["model"]
+        if not isinstance(tree, dict) or tree.get("@") != "estimator":
+            raise ModelFileError("its header describes no estimator")
+        return Decoder(reader.array).decode(tree)
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """Read what a file says of itself, without its arrays.
+
+    Returns
+    -------
+    dict
+        `format`, `estimator` (class), `versions`, `metadata`, `parts` (name, dtype, shape and
+        SHA-256 of every array) and `bytes`, the size of the file.
+    """
+    with _reading(path, None, False) as reader:
+        header = {key: reader.header[key] for key in ("format", "estimator", "versions", "parts")}
+        header["metadata"] = Decoder(reader.array).decode(reader.header["metadata"])
+        header["bytes"] = Path(path).stat().st_size
+        return header
+
+
+@contextmanager
+def _reading(path: str | Path, mmap_mode: MmapMode, verify: bool) -> Iterator[ArchiveReader]:
+    """Open a model file; every complaint of the block names it."""
+    if mmap_mode not in (None, "r", "c"):
+        raise ValueError(f"mmap_mode is {mmap_mode!r}; expected None, 'r' or 'c'.")
+    try:
+        with ArchiveReader(Path(path), mmap_mode, verify) as reader:
+            yield reader
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} cannot be read as a model: {error}.") from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a spoiled directory sends zipfile before the start
+            raise
+        raise ModelFileError(
+            f"{path} cannot be read as a model: its directory is damaged."
+        ) from error
+    except _DAMAGE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelFileError(
+            f"{path} cannot be read as a model: {reason.rstrip('.')}; expected a file written by "
+            "save_model."
+        ) from error
