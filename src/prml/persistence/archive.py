@@ -150,9 +150,10 @@ class ArchiveReader:
                 raise ModelFileError(f"{info.filename} is not where the directory says")
             ranges[info.filename] = (self._file.tell() + fields[-1], info.file_size)
         end = 0
-        for name, (start, size) in sorted(ranges.items(), key=lambda item: item[1]):
-            if start < end or start + size > self._size:
-                raise ModelFileError(f"{name} overlaps another part or the end of the file")
+        for info in sorted(entries, key=lambda info: info.header_offset):
+            start, size = ranges[info.filename]
+            if info.header_offset < end or start + size > self._size:
+                raise ModelFileError(f"{info.filename} overlaps another part or the file's end")
             end = start + size
         if HEADER not in ranges:
             raise ModelFileError(f"it holds no {HEADER}")
