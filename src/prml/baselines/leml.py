@@ -41,7 +41,7 @@ class LEML(MultilabelEstimator):
     tol : float, default=1e-2
         The fit has converged when a turn lowers the objective by at most this part of it.
     max_time : float or None, default=None
-        Seconds after which the model reached is kept.
+        Seconds after which the model reached is kept; the first turn is always finished.
     n_jobs : int or None, default=None
         Threads for the products with a sparse X. Does not change the result.
     random_state : int, RandomState or None, default=None
@@ -142,24 +142,23 @@ class LEML(MultilabelEstimator):
         with Design(X, effective_n_jobs(self.n_jobs)) as design:
             factors = start(design, targets.n_labels, k, rng)
             value = objective(fit, factors, self.alpha)
-            self.converged_, self.n_iter_ = False, 0
+            self.converged_, self.n_iter_, bound = False, 0, 0.0  # no loss is below 0
             try:
-                while self.n_iter_ < self.max_iter and not monitor.out_of_time:
+                while self.n_iter_ < self.max_iter:
                     half_way = w_step(design, fit, factors, self.alpha, self.max_cg)
                     factors = h_step(fit, half_way, self.alpha, self.max_cg)
                     self.n_iter_ += 1
                     value, before = objective(fit, factors, self.alpha), value
                     decrease = (before - value) / max(abs(before), np.finfo(float).tiny)
-                    self.converged_ = decrease <= self.tol
+                    self.converged_ = bool(decrease <= self.tol)
                     stop = monitor.record(
                         iteration=self.n_iter_, objective=value, decrease=decrease
                     )
-                    if stop or self.converged_:
+                    if stop or self.converged_ or monitor.out_of_time:
                         break
                 bound = lower_bound(design, fit, factors, self.alpha)
             except KeyboardInterrupt:
                 monitor.interrupted()
-                bound = 0.0  # every loss is at least 0
         self._keep(factors, value, bound)
         self.history_ = monitor.history
         if not self.converged_ and monitor.stopped_by is None:

@@ -66,7 +66,8 @@ class ML2(MultilabelEstimator):
         Decides the landmarks, and the examples behind the mean distance when there are many.
     callbacks : callable or list of callables, optional
         Called with a record for each block of programmes and each step of the regression; a true
-        return value ends that stage.
+        return value ends the fit. Whatever ends it during the programmes, one step of the
+        regression follows, so that there is a model.
     verbose : int, default=0
 
     Attributes
@@ -177,7 +178,7 @@ class ML2(MultilabelEstimator):
             C2=self.C2,
             epsilon=self.epsilon,
             tol=self.tol,
-            max_iter=self.max_iter,
+            max_iter=self.max_iter if monitor.stopped_by is None else 1,
             monitor=monitor,
         )
         theta, self.intercept_ = model.theta, np.zeros(mu.shape[1])

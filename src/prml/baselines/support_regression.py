@@ -11,6 +11,7 @@ t in [0, C2]: t = clip(t0 - rho s f) with the previous t0, so that neither rho h
 the solution keep a trace of the smoothing.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,8 @@ class State(NamedTuple):
 
 
 class Problem(NamedTuple):
+    """Numerical labels, their signs and the weights of the objective."""
+
     mu: np.ndarray
     sign: np.ndarray
     C1: float
@@ -80,6 +83,12 @@ class Problem(NamedTuple):
         value = smooth - np.vdot(t, agreement) - np.vdot(change, change) / (2 * self.rho)
         exact = smooth + self.C2 * np.maximum(-agreement, 0.0).sum()
         return State(float(value), float(exact), weights, t, residual)
+
+    def force(self, state: State) -> np.ndarray:
+        """Minus the slope of all losses with respect to f."""
+        if self.C2 == 0:
+            return state.tube_force
+        return state.tube_force + self.sign * state.multipliers
 
     def dual(self, state: State, pulled: np.ndarray) -> float:
         """Value of the dual at the forces of a state; `pulled` is Phi' of their sum.
@@ -128,34 +137,45 @@ def support_regression(
     """
     monitor = Monitor() if monitor is None else monitor
     problem = Problem(mu, np.sign(mu), C1, C2, epsilon)
-    theta, f = np.zeros((Phi.shape[1], mu.shape[1])), np.zeros_like(mu)
-    t0 = np.zeros_like(mu) if C2 else np.zeros((1, 1))
-    state = problem.state(theta, f, t0)
-    best = Regression(theta, state.objective, -np.inf, 0, False)
-    factor, cg_iterations = None, 0
-    for n_iter in range(max_iter + 1):
-        force = state.tube_force + problem.sign * state.multipliers if C2 else state.tube_force
-        pulled = Phi.T @ force
-        bound = max(best.dual_objective, problem.dual(state, pulled))
-        if state.objective < best.objective:
-            best = best._replace(theta=theta, objective=state.objective)
-        best = best._replace(dual_objective=bound, n_iter=n_iter)
-        best = best._replace(converged=best.gap <= tol)
-        wish = n_iter > 0 and monitor.record(
-            iteration=n_iter,
-            stage="regression",
-            objective=best.objective,
-            dual_objective=bound,
-            gap=best.gap,
-        )
-        if best.converged or wish or n_iter == max_iter or (n_iter > 0 and monitor.out_of_time):
-            break
+    best = Regression(np.zeros((Phi.shape[1], mu.shape[1])), np.inf, -np.inf, 0, False)
+    try:
+        for n_iter, (theta, objective, dual) in enumerate(_steps(problem, Phi)):
+            if objective < best.objective:
+                best = best._replace(theta=theta, objective=objective)
+            best = best._replace(dual_objective=max(best.dual_objective, dual), n_iter=n_iter)
+            best = best._replace(converged=best.gap <= tol)
+            stop = n_iter > 0 and monitor.record(
+                iteration=n_iter,
+                stage="regression",
+                objective=best.objective,
+                dual_objective=best.dual_objective,
+                gap=best.gap,
+            )
+            if best.converged or stop or n_iter == max_iter or (n_iter and monitor.out_of_time):
+                break
+    except KeyboardInterrupt:
+        monitor.interrupted()
+    return best
+
+
+def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, float, float]]:
+    """Yield theta with its objective and dual value: at 0, then after each reweighted step."""
+    signs = problem.C2 > 0
+    theta, f = np.zeros((Phi.shape[1], problem.mu.shape[1])), np.zeros_like(problem.mu)
+    t0 = np.zeros_like(f) if signs else np.zeros((1, 1))
+    factor, cg_iterations, bound = None, 0, -np.inf
+    while True:
+        state = problem.state(theta, f, t0)
+        pulled = Phi.T @ problem.force(state)
+        dual = problem.dual(state, pulled)
+        yield theta, state.objective, dual
         gradient = theta - pulled
+        bound = max(bound, dual)
         # The smoothed objective is 1-strongly convex: half its squared gradient bounds its error.
-        if C2 and np.vdot(gradient, gradient) / 2 <= 0.1 * (state.objective - bound):
+        if signs and np.vdot(gradient, gradient) / 2 <= 0.1 * (state.objective - bound):
             t0 = state.multipliers
             state = problem.state(theta, f, t0)
-            gradient = theta - Phi.T @ (state.tube_force + problem.sign * state.multipliers)
+            gradient = theta - Phi.T @ problem.force(state)
         if factor is None or cg_iterations > SLOW_CG:
             factor = _normal_factor(Phi, state.weights)
         direction, cg_iterations = conjugate_gradient(
@@ -174,11 +194,7 @@ def support_regression(
 
         slope = inner(gradient, direction, None)
         step = backtrack(value, np.full((1, 1), state.value), slope)
-        if step[0, 0] == 0 and not C2:
-            break  # rounding has the last word
         theta, f = theta + step * direction, f + step * along
-        state = problem.state(theta, f, t0)
-    return best
 
 
 def _least_squares_product(problem: Problem, Phi: np.ndarray, state: State):
