@@ -44,7 +44,7 @@ def npy(array=None, *, descr="<f8", shape=(), payload=b"", header=None):
     if array is not None:
         np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=True)
         return buffer.getvalue()
-    text = header or repr({"descr": descr, "fortran_order": False, "shape": shape})
+    text = header or f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
     text = text.encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + payload
 

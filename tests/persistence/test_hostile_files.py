@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+import re
 import tracemalloc
 import zipfile
 
@@ -42,13 +43,14 @@ def refused(content, folder, match=None, limit=4 << 20):
     """Expect a sentence, and no more memory than the file accounts for."""
     tracemalloc.start()
     try:
-        with pytest.raises(ModelFileError, match=match) as caught:
+        with pytest.raises(ModelFileError) as caught:
             load(content, folder)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     message = str(caught.value)
-    assert "spoiled.prml cannot be read as a model: " in message
+    reason = message.split("spoiled.prml cannot be read as a model: ")[1]
+    assert match is None or re.search(match, reason), reason
     assert message.endswith(".") and "\n" not in message
     assert peak < limit
     return message
@@ -122,7 +124,7 @@ def test_huge_claimed_shapes_are_refused_before_anything_is_allocated(content, t
     def lie(parts):
         return {name: npy(shape=shape, payload=bytes(64)) for name in parts}
 
-    refused(forge(content, claim, lie), tmp_path, "claims the shape|cannot be read")
+    refused(forge(content, claim, lie), tmp_path, "claims the shape|array of numbers")
 
 
 def test_object_arrays_are_refused_and_never_unpickled(content, tmp_path):
