@@ -25,7 +25,7 @@ _PLAIN_SPARSE = _sparse_pattern(rb"[^\s,{}'\"\\_%]++")
 _INTEGER_SPARSE = _sparse_pattern(rb"\d{1,15}+")  # 15 digits: exact in a float
 _NOT_PLAIN = re.compile(rb"['\"\\_{}]")
 _VALUE = re.compile(rf"\s*+(?:({QUOTED})|([^,'\"{{}}]*+))\s*+(,|$)")
-_ENTRY = re.compile(rf"\s*+(\d++)\s++(?:({QUOTED})|([^\s,'\"{{}}]++))\s*+(,|$)")
+_ENTRY = re.compile(rf"\s*+(\d{{1,20}}+)\s++(?:({QUOTED})|([^\s,'\"{{}}]++))\s*+(,|$)")
 
 NumberedRow = tuple[int, bytes]
 

@@ -15,10 +15,18 @@ from sklearn.utils import Bunch
 
 from prml.datasets.text_input import NUMBER, LineReader, open_lines, shown
 
-_PAIR = rb"\d++:(?:" + NUMBER + rb"|[nN][aA][nN])"
+# 15 digits: more cannot be an index, and would not be exact in a float on the way to one.
+_INDEX = rb"\d{1,15}+"
+_PAIR = _INDEX + rb":(?:" + NUMBER + rb"|[nN][aA][nN])"
 # Group 1: the labels; group 2: the pairs. A label must not be the index of the first pair.
 _ROW = re.compile(
-    rb"(\d++(?:,\d++)*+(?!:))?+[ \t]*+((?:" + _PAIR + rb"(?:[ \t]++|(?=[\r\n]|$)))*+)[\r\n]*+"
+    rb"("
+    + _INDEX
+    + rb"(?:,"
+    + _INDEX
+    + rb")*+(?!:))?+[ \t]*+((?:"
+    + _PAIR
+    + rb"(?:[ \t]++|(?=[\r\n]|$)))*+)[\r\n]*+"
 )
 _LARGEST = np.iinfo(np.int32).max
 
@@ -281,7 +289,7 @@ def _what_is_wrong(line: bytes) -> str:
     words = line.split()
     pairs = words
     if words and b":" not in words[0] and not line[:1].isspace():
-        if not re.fullmatch(rb"\d+(?:,\d+)*", words[0]):
+        if not re.fullmatch(rb"\d{1,15}(?:,\d{1,15})*", words[0]):
             return f"found {shown(words[0])}; expected label numbers joined by commas"
         pairs = words[1:]
     for word in pairs:

@@ -74,7 +74,7 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Bunch
     # Only now: what follows may need the network, and its imports take time.
     from prml.datasets.fetch import fetch
 
-    home = Path(data_home) if data_home is not None else user_cache()
+    home = Path(data_home).expanduser() if data_home is not None else user_cache()
     path = home / f"{info.name}.npz"
     parts = fetch(info, home, looked_in=folders)
     check_against_table(parts, info, "what was fetched")
