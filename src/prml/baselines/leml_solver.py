@@ -147,7 +147,7 @@ def h_step(fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float, max_cg:
     Newton-CG with a step length for each label.
     """
     W, H, A = factors
-    if fit.separates_components:
+    if isinstance(fit, SquaredFit):
         gram = A.T @ A
         gram[np.diag_indices_from(gram)] += lam / 2
         return Factors(W, cho_solve(cho_factor(gram), (fit.Y_by_label @ A).T).T, A)
@@ -155,8 +155,12 @@ def h_step(fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float, max_cg:
     for _ in range(1 if fit.quadratic else NEWTON_STEPS):
         slope, curve = fit.expand_in_H(A, H)
         gradient = slope + lam * H
+
+        def hessian_product(S, curve=curve):
+            return curve(S) + lam * S
+
         direction = conjugate_gradient(
-            lambda S, curve=curve: curve(S) + lam * S,
+            hessian_product,
             -gradient,
             axis=1,
             tol=CG_TOL,

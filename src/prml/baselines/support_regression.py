@@ -12,6 +12,7 @@ the solution keep a trace of the smoothing.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from prml.monitor import Monitor
 # Curvature that a sign on its kink is given, in units of C1: the least squares problems stay well
 # conditioned (their preconditioner knows the tube only) and multipliers still settle in few rounds.
 SIGN_CURVATURE = 10.0
-CG_TOL = 1e-2
+CG_TOL = 0.1
 MAX_CG = 60
 # The preconditioner is factorised again when CG gets slower than this.
 SLOW_CG = 20
@@ -184,7 +185,7 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
             axis=0,
             tol=CG_TOL,
             max_iter=MAX_CG,
-            precondition=lambda R, factor=factor: cho_solve(factor, R),
+            precondition=partial(cho_solve, factor),
         )
         along = Phi @ direction
 
