@@ -5,6 +5,11 @@
 ('lower', 'scores')
 """
 
+from prml.metrics.calibration import (
+    ReliabilityCurve,
+    expected_calibration_error,
+    reliability_curve,
+)
 from prml.metrics.functions import (
     average_precision,
     coverage,
@@ -31,10 +36,12 @@ __all__ = [
     "SIX",
     "EvaluationTable",
     "Metric",
+    "ReliabilityCurve",
     "average_precision",
     "coverage",
     "evaluate",
     "example_f1",
+    "expected_calibration_error",
     "get_metric",
     "hamming_loss",
     "label_auc",
@@ -48,6 +55,7 @@ __all__ = [
     "propensities",
     "propensity_scored_precision_at_k",
     "ranking_loss",
+    "reliability_curve",
     "scorer",
     "subset_accuracy",
 ]

@@ -279,3 +279,22 @@ def count_ordered_pairs(scores, start, Y, offsets, filled, relevant, twice_right
                     below = count_below(relevant, low, low + at_most, score)
                     break
             twice_right[label] += 2 * (p - at_most) + (at_most - below)
+
+
+@jit
+def bin_rows(proba, start, Y, total, relevant, probability):
+    """Add every known entry to its label's bin of equal width in [0, 1].
+
+    `total`, `relevant` and `probability`, each (n_labels, n_bins), get the number of entries, of
+    relevant ones, and the sum of the probabilities.
+    """
+    n_bins = total.shape[1]
+    status = np.empty(proba.shape[1], dtype=np.int8)
+    for i in range(proba.shape[0]):
+        fill_status(status, start + i, Y)
+        for label in range(proba.shape[1]):
+            if status[label] >= 0:
+                b = min(int(proba[i, label] * n_bins), n_bins - 1)
+                total[label, b] += 1
+                relevant[label, b] += status[label]
+                probability[label, b] += proba[i, label]

@@ -129,7 +129,7 @@ def multilabel_train_test_split(
     sizes = [n_train, n_test, n_samples - n_train - n_test]
     # an empty third part must not exist: a group could overflow into it
     shares = np.array([size for size in sizes if size > 0]) / n_samples
-    fold = deal(arrays[1], shares, groups, _generator(random_state), "the number of parts")
+    fold = deal(arrays[1], shares, groups, _generator(random_state), "n_parts")
     parts = [np.flatnonzero(fold == part) for part in (0, 1)]
     return [_safe_indexing(array, rows) for array in arrays for rows in parts]
 
@@ -188,10 +188,10 @@ def deal(
         positives = membership @ positives
     sizes = np.bincount(item_of)
     if len(sizes) < len(shares):
-        what = "examples" if groups is None else "groups"
-        raise ValueError(
-            f"There are {len(sizes)} {what}; expected at least {parts_name}, {len(shares)}."
-        )
+        have = f"Y has n_samples={len(sizes)}"
+        if groups is not None:
+            have = f"There are {len(sizes)} groups"
+        raise ValueError(f"{have}; expected at least {parts_name}={len(shares)}.")
     # a random order, but large groups first: they are the hardest to place
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
