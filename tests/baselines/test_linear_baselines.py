@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.baselines.naive_ensembles import correlated_labels
 
 from prml.baselines import ECC, BinaryRelevance, RAkEL
+from prml.baselines.linear import Machine
 
 ALL = [BinaryRelevance, ECC, RAkEL]
 # LIBLINEAR's hinge solver needs more than its 1000 iterations on some of these small problems.
@@ -41,7 +42,7 @@ def test_scikit_learn_checks_of_the_variants(estimator, check):
 @every_method
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])  # processes, threads
 def test_result_does_not_depend_on_n_jobs(Method, loss):
-    X, Y = correlated_labels(n_labels=9)
+    X, Y = correlated_labels(n_samples=150, n_labels=9)
     X, Y = sp.csr_matrix(X), sp.csr_matrix(Y)
     one = Method(loss=loss, random_state=0).fit(X, Y)
     two = Method(loss=loss, random_state=0, n_jobs=2).fit(X, Y)
@@ -277,3 +278,11 @@ def test_data_frame_names(Method):
     assert model.label_names_.tolist() == names
     top = model.predict_top_k(X, 2)
     assert top.shape == (len(X), 2) and set(top.ravel()) <= set(names)
+
+
+def test_solver_is_chosen_by_loss_shape_and_C():
+    machine = Machine("squared_hinge", 1.0, True, 1e-4, 1000, 0)
+    assert [machine.solves_dual(n, 10) for n in (5, 39, 40)] == [True, True, False]
+    assert [machine._replace(C=2.0).solves_dual(n, 10) for n in (5, 39)] == [True, False]
+    assert machine._replace(loss="hinge").solves_dual(1000, 1)
+    assert not machine._replace(loss="logistic").solves_dual(1, 1000)
