@@ -233,6 +233,15 @@ def test_identifiers_can_be_ignored(tmp_path):
         load_arff(path, -1)
 
 
+def test_a_quoted_question_mark_is_a_category(tmp_path):
+    head = "@relation r\n@attribute x {'?',a}\n@attribute y {0,1}\n@data\n"
+    for rows in ("a,1\n?,0\n", "'a',1\n?,0\n", "{0 a,1 1}\n{0 ?}\n"):
+        X = load_arff(write(tmp_path, head + rows), -1).X
+        np.testing.assert_array_equal(X.toarray() if sp.issparse(X) else X, [[1], [np.nan]])
+    held = load_arff(write(tmp_path, head + "'?',1\na,?\n"), -1)
+    assert held.X.tolist() == [[0], [1]] and np.isnan(held.Y[1, 0])
+
+
 def test_sparse_rows_may_be_unsorted(tmp_path):
     head = "@relation r\n" + "".join(f"@attribute x{j} numeric\n" for j in range(4)) + "@data\n"
     held = load_arff(write(tmp_path, head + "{3 1, 1 2}\n{ }\n"), 0)

@@ -238,7 +238,7 @@ TWO_AT_ONCE = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from prml.datasets import load as load_module, load_dataset, pip_settings, table
+from prml.datasets import load as load_module, load_dataset, package_index, pip_settings, table
 from tests.datasets import tiny_source
 
 me, folder, sha256, n_bytes = sys.argv[1:]
@@ -248,6 +248,7 @@ sdist = replace(info.sources[0].sdist, sha256=sha256, n_bytes=int(n_bytes))
 table.TABLE["tiny"] = replace(info, sources=(replace(info.sources[0], sdist=sdist),))
 load_module.shared_folder = lambda: None
 pip_settings._ask_pip = lambda *words: ""
+package_index._CHUNK = 1  # slow, so that the two overlap
 for turn in range(10):
     (folder / f"ready-{turn}-{me}").touch()
     while len(list(folder.glob(f"ready-{turn}-*"))) < 2:
@@ -265,7 +266,7 @@ def test_two_processes_at_once(world, monkeypatch):
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(world / "published"),
         "PRML_DATA": str(world / "none"),
-        "PYTHONPATH": str(CHECKOUT),
+        "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "src")]),
     }
     words = [str(world), sdist.sha256, str(sdist.n_bytes)]
     processes = [

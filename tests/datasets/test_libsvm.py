@@ -146,6 +146,7 @@ def test_xmc(tmp_path):
     [
         ("", 1, "expected three numbers"),
         ("0,2 0:1\n", 1, "expected three numbers"),
+        ("2 4 " + 30 * "9" + "\n", 1, "a number above"),
         ("2 4 3\n0 0:1\n", 2, "ends after 1 examples; the first line says 2"),
         ("1 4 3\n0 0:1\n\n1 0:1\n", 4, "more examples than the 1"),
         ("1 4 3\n0 4:1\n", 2, "feature 4 (counted from 0) is out of range"),

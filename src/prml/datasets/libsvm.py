@@ -140,6 +140,8 @@ def _read_xmc(reader: LineReader, dtype: np.dtype) -> tuple[sp.csr_matrix, sp.cs
             f"the first line is {shown(header.strip())}; expected three numbers: examples, "
             "features, labels"
         )
+    if any(len(size) > 15 or int(size) > _LARGEST for size in sizes):
+        raise reader.error(f"the first line has a number above {_LARGEST}")
     n_samples, n_features, n_labels = map(int, sizes)
     rows = _Rows(reader, dtype)
     for first, lines in reader.blocks():
