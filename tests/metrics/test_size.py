@@ -24,9 +24,9 @@ def test_eurlex_size_takes_seconds_and_little_memory():
     scores = np.random.default_rng(1).standard_normal(Y.shape, dtype=np.float32)
     evaluate(Y[:10], scores[:10])  # compile
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     table = evaluate(Y, scores)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert seconds < 10

@@ -11,6 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 from tests.model_selection import naive_choices as naive
+from tests.model_selection.halves import halves_of
 
 from prml.metrics import evaluate, expected_calibration_error
 from prml.model_selection import (
@@ -188,17 +189,10 @@ def test_scikit_learn_checks(calibrator):
     check_estimator(calibrator)
 
 
+@pytest.mark.filterwarnings("ignore:Label not")
 @pytest.mark.parametrize("name", ["enron", "yeast"])
 def test_calibration_error_is_halved_on_real_data(name):
-    from prml.datasets import load_dataset
-
-    try:
-        data = load_dataset(name)
-    except Exception as error:  # no data folder and no network
-        pytest.skip(f"{name} is not here: {error}")
-    X, X_test, Y, Y_test = multilabel_train_test_split(
-        data.X, data.Y, test_size=0.5, random_state=0
-    )
+    X, X_test, Y, Y_test = halves_of(name)
     svm = OneVsRestClassifier(LinearSVC(C=0.1, tol=1e-2, random_state=0))
     model = MultilabelCalibrator(svm, cv=3).fit(X, Y)
     plain = expit(model.estimator_.decision_function(X_test))

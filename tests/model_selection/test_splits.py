@@ -46,9 +46,9 @@ def test_large_sparse_labels_are_dealt_evenly_in_seconds():
     ).tocsr()[rng.permutation(100_000)]
     splitter = MultilabelStratifiedKFold(n_splits=5)
     folds_of(splitter, Y[:50])  # compile
-    start = time.perf_counter()
+    start = time.process_time()
     fold = folds_of(splitter, Y)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     totals = np.asarray(Y.sum(axis=0)).ravel()
     often = totals >= 100
     assert often.sum() > 90
