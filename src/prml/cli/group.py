@@ -11,6 +11,11 @@ import click
 # name: (module with a click command of the same name, the line that `prml --help` shows).
 COMMANDS = {
     "demo": ("prml.cli.demo", "Learn the tags of Debian packages and write a page about it."),
+    "fit": ("prml.cli.fit", "Fit a model to a data file and write it to a file."),
+    "predict": ("prml.cli.predict", "Label new examples: labels, scores, the best k."),
+    "evaluate": ("prml.cli.evaluate", "Score a model on labelled examples."),
+    "inspect": ("prml.cli.inspect", "Tell what a model file holds."),
+    "datasets": ("prml.cli.datasets", "List the datasets that can be named, or fetch one."),
 }
 
 BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -130,6 +131,10 @@ def with_output(command: Callable) -> Callable:
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON value, for programs.")
     @wraps(command)
     def wrapped(*args: Any, quiet: bool, as_json: bool, **options: Any) -> Any:
-        return command(*args, output=Output(quiet, as_json), **options)
+        output = Output(quiet, as_json)
+        with warnings.catch_warnings():
+            # A warning of the library is a remark of the command: one line, no file and line.
+            warnings.showwarning = lambda message, *_, **__: output.remark(f"note: {message}")
+            return command(*args, output=output, **options)
 
     return wrapped
