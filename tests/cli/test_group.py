@@ -1,5 +1,6 @@
 """What is here: the entry point - exit codes, one sentence for every failure, instant help."""
 
+import os
 import subprocess
 import sys
 
@@ -128,3 +129,21 @@ def test_plain_values_are_json():
 
     value = {"a": np.float64("nan"), 1: np.arange(2), "c": (np.str_("x"), True, None, Output)}
     assert plain(value) == {"a": None, "1": [0, 1], "c": ["x", True, None, str(Output)]}
+
+
+def test_shell_completion_knows_the_commands():
+    ask = {
+        **os.environ,
+        "_PRML_COMPLETE": "bash_complete",
+        "COMP_WORDS": "prml ev",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run([sys.executable, "-m", "prml"], capture_output=True, text=True, env=ask)
+    assert done.stdout.strip() == "plain,evaluate", done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "prml"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "_PRML_COMPLETE": "bash_source"},
+    )
+    assert "complete" in done.stdout

@@ -1,7 +1,6 @@
 """What is here: the parts of a page and its writing, from a template to one HTML file."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from prml import __version__
+from prml.datasets.atomic_file import replacing
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,6 @@ def write_page(path: str | Path, template: str, **context: Any) -> Path:
     environment.filters["score"] = lambda value: "-" if math.isnan(value) else f"{value:.3f}"
     html = environment.get_template(template).render(version=__version__, **context)
     path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_text(html, encoding="utf-8", newline="\n")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as out:
+        out.write(html.encode("utf-8"))
     return path
