@@ -8,12 +8,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import f1_score
 
 from prml.baselines import BinaryRelevance
 from prml.cli import main
 from prml.datasets import dump_arff, dump_libsvm, list_datasets
 from prml.metrics import evaluate
-from prml.persistence import load_model, read_header
+from prml.model_selection import ThresholdTuner
+from prml.persistence import load_model, read_header, save_model
 
 LABELS = ["red", "green", "blue"]
 FIT = ["-e", "BinaryRelevance", "-p", "loss=logistic", "-p", "C=2", "--quiet"]
@@ -230,6 +232,19 @@ def test_datasets_are_listed(capsys):
     assert "2417" in out and "citation" in out
     out, _ = run(capsys, "datasets", "debtags")
     assert "Debian" in out
+
+
+def test_models_saved_from_python_with_labels_that_are_no_mere_cut(tmp_path, capsys):
+    X, Y = problem()
+    model = ThresholdTuner(BinaryRelevance(loss="logistic"), cv=3).fit(X, Y)
+    path, model_path = tmp_path / "a.npz", save_model(model, tmp_path / "m.prml")
+    write_npz(path, X, Y)
+    out, _ = run(capsys, "evaluate", model_path, path, "--json", "-q", "--metrics", "micro_f1")
+    expected = f1_score(Y, model.predict(X), average="micro")
+    assert json.loads(out)["scores"]["micro_f1"] == pytest.approx(expected)
+    out, _ = run(capsys, "predict", model_path, path, "--to", "jsonl")
+    told = [json.loads(line)["labels"] for line in out.splitlines()]
+    assert told == [[str(j) for j in np.flatnonzero(row)] for row in model.predict(X)]
 
 
 def test_parquet(tmp_path, capsys, scores):

@@ -42,6 +42,8 @@ ESTIMATORS = {
     "ML2": {},
     "PrBR": {"C": 0.1},
     "PrML": {"C": 0.1},
+    "ThresholdTuner": {"estimator": BinaryRelevance(loss="logistic"), "cv": 3},
+    "MultilabelCalibrator": {"estimator": BinaryRelevance(loss="logistic"), "cv": 3},
 }
 
 
@@ -62,6 +64,8 @@ def test_every_estimator_comes_back_equal(tmp_path, name, mmap_mode):
     for data in (X, sp.csr_matrix(X)):
         np.testing.assert_array_equal(again.decision_function(data), model.decision_function(data))
         np.testing.assert_array_equal(again.predict(data), model.predict(data))
+        if hasattr(model, "predict_proba"):
+            np.testing.assert_array_equal(again.predict_proba(data), model.predict_proba(data))
     assert again.label_names_.tolist() == model.label_names_.tolist()
     assert vars(again).keys() == vars(model).keys()
 
@@ -193,7 +197,7 @@ def test_callbacks_and_generators_stay_behind(tmp_path):
     model = BinaryRelevance(
         loss="logistic", callbacks=[lambda record: None], random_state=np.random.RandomState(0)
     ).fit(X, Y)
-    with pytest.warns(UserWarning, match="random generator"):
+    with pytest.warns(UserWarning, match="RandomState, which serves the fit alone"):
         save_model(model, tmp_path / "m.prml")
     again = load_model(tmp_path / "m.prml")
     assert again.callbacks is None and again.random_state is None

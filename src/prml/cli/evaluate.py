@@ -58,7 +58,7 @@ def evaluate_command(
     chosen: Any = metrics
     if metrics is not None and metrics != "all":
         chosen = [name.strip() for name in metrics.split(",")]
-    result = evaluate(Y, blocks, cut=models.final_estimator(model)._cut, metrics=chosen)
+    result = evaluate(Y, blocks, metrics=chosen, **_predicted(model, table))
     details = dict(result.by_label) if by_label else {}
     if output.as_json:
         scores: dict[str, Any] = {"scores": result.to_dict(), "n_samples": table.n_rows}
@@ -76,6 +76,19 @@ def evaluate_command(
             for i, name in enumerate(names)
         ]
         output.table(["label", *details], rows)
+
+
+def _predicted(model: Any, table: Table) -> dict[str, Any]:
+    """Return what tells the predicted labels: a cut, or the labels where they are no mere cut."""
+    from prml.base import MultilabelEstimator
+    from prml.cli import models
+
+    final = models.final_estimator(model)
+    if type(final).predict is MultilabelEstimator.predict:
+        return {"cut": final._cut}
+    starts = range(0, table.n_rows, BLOCK_ROWS)
+    blocks = [models.labels_of(model, table.X[i : i + BLOCK_ROWS]) for i in starts]
+    return {"predicted": sp.vstack([sp.csr_matrix(block) for block in blocks], format="csr")}
 
 
 def with_noted_input(options: DataOptions, note: dict[str, Any]) -> DataOptions:

@@ -22,7 +22,8 @@ def inspect_command(output: Output, model_path: Path, label: str | None, top: in
     model = load_model(model_path)
     learner = models.final_estimator(model)
     if label is not None:
-        told = _about_label(model, learner, label, top)
+        noted = models.noted_input(header).get("feature_names")
+        told = _about_label(model, learner, label, top, noted)
     else:
         told = _about_file(header, model, learner)
     if output.as_json:
@@ -60,7 +61,7 @@ def _about_file(header: dict[str, Any], model: Any, learner: Any) -> dict[str, A
     return told
 
 
-def _about_label(model: Any, learner: Any, label: str, top: int) -> dict[str, Any]:
+def _about_label(model: Any, learner: Any, label: str, top: int, noted: Any) -> dict[str, Any]:
     import numpy as np
 
     from prml.cli import models
@@ -73,7 +74,7 @@ def _about_label(model: Any, learner: Any, label: str, top: int) -> dict[str, An
     told: dict[str, Any] = {"label": label}
     coef = getattr(learner, "coef_", None)
     if coef is not None and getattr(coef, "ndim", 0) == 2 and len(coef) == len(names):
-        features = _feature_names(model, coef.shape[1])
+        features = _feature_names(model, noted, coef.shape[1])
         order = np.argsort(-np.abs(coef[position]), kind="stable")[:top]
         told["features"] = {features[i]: float(coef[position, i]) for i in order}
         told["intercept"] = float(np.ravel(learner.intercept_)[position])
@@ -83,12 +84,13 @@ def _about_label(model: Any, learner: Any, label: str, top: int) -> dict[str, An
     return told
 
 
-def _feature_names(model: Any, n_features: int) -> list[str]:
+def _feature_names(model: Any, noted: Any, n_features: int) -> list[str]:
+    """Return the names that the data had, those of the text features, or numbers."""
     first = model.steps[0][1] if hasattr(model, "steps") else model
-    if hasattr(first, "get_feature_names_out"):
-        names = first.get_feature_names_out()
-        if len(names) == n_features:
-            return [str(name) for name in names]
+    if hasattr(first, "vocabulary_"):
+        noted = first.get_feature_names_out().tolist()
+    if isinstance(noted, list) and len(noted) == n_features:
+        return [str(name) for name in noted]
     return [str(i) for i in range(n_features)]
 
 

@@ -104,15 +104,29 @@ def scores_of(model: Any, X: Any) -> np.ndarray:
     return scores[:, None] if scores.ndim == 1 else scores
 
 
+def labels_of(model: Any, X: Any) -> np.ndarray:
+    """Return the predicted labels as booleans, always (n_samples, n_labels)."""
+    final = final_estimator(model)
+    if final._kind == "multilabel":
+        return np.asarray(model.predict(X)) > 0
+    return scores_of(model, X) > final._cut
+
+
 def open_model(path: Any) -> tuple[Any, dict[str, Any]]:
     """Load a model file and what `prml fit` noted about its input."""
     from prml.persistence import load_model, read_header
 
     model = load_model(path)
-    metadata = read_header(path)["metadata"]
-    noted = metadata.get("input") if isinstance(metadata, dict) else None
+    noted = noted_input(read_header(path))
     if not hasattr(model, "decision_function") or not hasattr(
         final_estimator(model), "label_names_"
     ):
         raise ValueError(f"{path} holds a {type(model).__name__} that gives no scores of labels.")
-    return model, noted if isinstance(noted, dict) else {}
+    return model, noted
+
+
+def noted_input(header: dict[str, Any]) -> dict[str, Any]:
+    """Return what `prml fit` noted about its input; nothing for a file saved from Python."""
+    metadata = header["metadata"]
+    noted = metadata.get("input") if isinstance(metadata, dict) else None
+    return noted if isinstance(noted, dict) else {}

@@ -103,10 +103,9 @@ def answer(model: Any, X: Any, what: str) -> np.ndarray:
 
     if what == "probabilities":
         return np.asarray(model.predict_proba(X))
-    scores = models.scores_of(model, X)
     if what == "labels":
-        return scores > models.final_estimator(model)._cut
-    return scores
+        return models.labels_of(model, X)
+    return models.scores_of(model, X)
 
 
 def best_labels(scores: np.ndarray, k: int) -> np.ndarray:

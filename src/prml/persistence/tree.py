@@ -104,10 +104,11 @@ class Encoder:
             inside = f"{name}.{attribute}" if depth == 0 else f"{where}.{attribute}"
             if attribute in UNSAVED or attribute in getattr(value, "_unsaved", ()):
                 continue
-            if attribute in names and (attribute in TRANSIENT or isinstance(held, _RANDOM)):
-                if isinstance(held, _RANDOM):
+            if attribute in names and _belongs_to_the_run(attribute, held):
+                if attribute not in TRANSIENT:
                     warnings.warn(
-                        f"{inside} is a random generator; the file keeps None in its place.",
+                        f"{inside} is a {type(held).__name__}, which serves the fit alone; "
+                        "the file keeps None in its place.",
                         UserWarning,
                         stacklevel=2,
                     )
@@ -115,6 +116,13 @@ class Encoder:
             target = params if attribute in names else state
             target[attribute] = self.encode(held, inside, depth + 1)
         return {"@": "estimator", "class": name, "params": params, "state": state}
+
+
+def _belongs_to_the_run(parameter: str, held: Any) -> bool:
+    """Tell parameters that a fitted model no longer needs and a file cannot hold."""
+    if parameter in TRANSIENT or isinstance(held, _RANDOM):
+        return True
+    return parameter == "cv" and not isinstance(held, int | str | None)
 
 
 class Decoder:
