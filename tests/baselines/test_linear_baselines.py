@@ -121,6 +121,15 @@ def test_constant_labels_are_constant_with_one_warning(Method, scores):
 
 
 @every_method
+def test_constant_labels_of_the_logistic_loss_score_log_odds(Method):
+    X, Y = correlated_labels()
+    Y[:, 1], Y[:, 3] = 0, 1
+    with pytest.warns(UserWarning, match="2 of 5 labels"):
+        values = Method(loss="logistic", random_state=0).fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(values[:, [1, 3]] / np.log(1001), [[-1, 1]] * len(X))
+
+
+@every_method
 def test_a_label_absent_from_training_leaves_the_others_as_they_were(Method):
     if Method is not BinaryRelevance:
         pytest.skip("its random draws depend on the number of labels")

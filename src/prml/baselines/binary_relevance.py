@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from prml.baselines.linear import Hyperplanes, LinearBaseline, Machine, fit_machine
+from prml.baselines.linear import Hyperplanes, LinearBaseline, Machine, fit_machine, intercept_alone
 from prml.baselines.tasks import run_tasks
 
 
@@ -98,7 +98,7 @@ class BinaryRelevance(LinearBaseline):
 
         self.coef_ = np.zeros((targets.n_labels, n_features))
         # What a label scores by until its machine is there.
-        self.intercept_ = machine.intercept_alone(self.prevalence_)
+        self.intercept_ = intercept_alone(self.loss, self.prevalence_)
         self.n_iter_ = 0
         slow = 0
         bounds = by_label.indptr

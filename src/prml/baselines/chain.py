@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from prml.baselines.linear import Machine, fit_machine
+from prml.baselines.linear import Machine, fit_machine, intercept_alone
 
 
 class Chain(NamedTuple):
@@ -53,7 +53,7 @@ def fit_chain(
     label_coef = np.zeros((n_labels, n_labels))
     prevalence = np.empty(n_labels)
     prevalence[order] = (weight @ in_chain) / weight.sum()
-    intercept = machine.intercept_alone(prevalence)
+    intercept = intercept_alone(machine.loss, prevalence)
     n_iter = slow = 0
     complete = True
     for place, label in enumerate(order):

@@ -57,16 +57,17 @@ class Machine(NamedTuple):
             return self.loss == "hinge"
         return n_samples < n_features or (self.C <= 1 and n_samples < 4 * n_features)
 
-    def intercept_alone(self, prevalence):
-        """Score a label by its frequency: the machine without features.
 
-        For the squared hinge 2p - 1 is the optimum, and at p = 0 and p = 1 also the limit of the
-        hinge; for the logistic loss it is the log-odds, kept finite by 1e-3 at either end.
-        """
-        p = np.asarray(prevalence, dtype=np.float64)
-        if self.loss == "logistic":
-            return np.log((p + 1e-3) / (1 - p + 1e-3))
-        return 2 * p - 1
+def intercept_alone(loss: str, prevalence) -> np.ndarray:
+    """Score a label by its frequency: the machine without features.
+
+    For the squared hinge 2p - 1 is the optimum, and at p = 0 and p = 1 also the limit of the
+    hinge; for the logistic loss it is the log-odds, kept finite by 1e-3 at either end.
+    """
+    p = np.asarray(prevalence, dtype=np.float64)
+    if loss == "logistic":
+        return np.log((p + 1e-3) / (1 - p + 1e-3))
+    return 2 * p - 1
 
 
 class Hyperplanes(NamedTuple):

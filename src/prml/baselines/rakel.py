@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from prml.baselines.linear import LinearBaseline, Machine, fit_machine
+from prml.baselines.linear import LinearBaseline, Machine, fit_machine, intercept_alone
 from prml.baselines.tasks import run_tasks
 
 # Scores held at once while predicting: 8 MB.
@@ -149,7 +149,7 @@ class RAkEL(LinearBaseline):
     def _scores(self, X) -> np.ndarray:
         n_samples = X.shape[0]
         total = np.zeros((n_samples, self.n_labels_))
-        add = _add_votes if self.scores == "hard" else _add_distances
+        always = intercept_alone(self.loss, 1.0)
         offsets = self.class_offsets_
         first = 0
         while first < len(self.labelsets_):
@@ -164,12 +164,18 @@ class RAkEL(LinearBaseline):
                 combinations = self.combinations_[offsets[m] : offsets[m + 1]]
                 labels = self.labelsets_[m]
                 real = labels >= 0
-                add(total, labels[real], combinations[:, real], values[:, classes])
+                if self.scores == "hard":
+                    winners = values[:, classes].argmax(axis=1)
+                    total[:, labels[real]] += combinations[winners][:, real]
+                else:
+                    _add_distances(
+                        total, labels[real], combinations[:, real], values[:, classes], always
+                    )
             first = last
         looks = np.bincount(self.labelsets_[self.labelsets_ >= 0], minlength=self.n_labels_)
         total /= np.maximum(looks, 1)
         unseen = np.flatnonzero(looks == 0)  # the fit was ended before any model looked at them
-        alone = 2 * self.prevalence_[unseen] - 1
+        alone = intercept_alone(self.loss, self.prevalence_[unseen])
         total[:, unseen] = alone > 0 if self.scores == "hard" else alone
         return total
 
@@ -236,14 +242,15 @@ def draw_labelsets(
     return np.array(list(chosen))
 
 
-def _add_votes(total, labels, combinations, values) -> None:
-    total[:, labels] += combinations[values.argmax(axis=1)]
+def _add_distances(total, labels, combinations, values, always) -> None:
+    """Add half the distance between the best class with a label and the best without it.
 
-
-def _add_distances(total, labels, combinations, values) -> None:
+    A label that all classes have, or none, adds what an intercept alone would: `always` or its
+    opposite.
+    """
     for label, has in zip(labels, combinations.T.astype(bool), strict=True):
         if has.all() or not has.any():
-            total[:, label] += 1.0 if has[0] else -1.0
+            total[:, label] += always if has[0] else -always
         else:
             distance = values[:, has].max(axis=1) - values[:, ~has].max(axis=1)
             total[:, label] += distance / 2
