@@ -24,7 +24,7 @@ from prml.model_selection import (
     cross_fitted_scores,
     multilabel_train_test_split,
 )
-from prml.model_selection.cut_loops import choose_by_expected_f1
+from prml.model_selection.cut_loops import choose_by_expected_f1, walk_down_the_scores
 from prml.model_selection.cuts import best_global_cut, best_label_cuts, cut_after, mark_top_k
 
 GLOBAL_GOALS = ["micro_f1", "macro_f1", "example_f1", "hamming_loss", "subset_accuracy"]
@@ -54,13 +54,29 @@ def test_global_cut_is_the_best_of_all(metric, missing):
         )
 
 
+def test_the_walk_knows_the_value_at_its_best():
+    for seed in range(4):
+        scores, Y, _ = small_problem(seed)
+        scores[:3, 0] = 9.0  # the label without positives comes first
+        Y[3:] *= np.random.default_rng(seed).integers(0, 2, (9, 1))  # rows without a label too
+        best, best_at = np.empty(5), np.empty(5, dtype=np.int64)
+        order = np.argsort(-scores, axis=None)
+        walk_down_the_scores(
+            order, scores.ravel(), Y.ravel().astype(np.int8), *Y.shape, best, best_at
+        )
+        for metric, value in zip(GLOBAL_GOALS, best, strict=True):
+            sign = get_metric(metric).sign
+            expected = naive.naive_global_value(scores, Y, metric, sign)
+            assert value == pytest.approx(expected, abs=1e-12), metric
+
+
 @pytest.mark.parametrize("metric", ["macro_f1", "micro_f1", "hamming_loss"])
 def test_label_cuts_are_the_best_of_all_combinations(metric):
     sign = get_metric(metric).sign
-    for seed in range(3):
-        scores, Y, _ = small_problem(seed, n_samples=6, n_labels=3)
+    for seed in range(8):
+        scores, Y, _ = small_problem(seed, n_samples=9, n_labels=2)
         Y[1] = 1  # every label occurs
-        every = np.ones(3, dtype=bool)
+        every = np.ones(2, dtype=bool)
         cuts = best_label_cuts(scores, Y.astype(np.int8), None, metric, every, 0.0)
         reached = sign * evaluate(Y, scores, cut=cuts, metrics=[metric])[metric]
         assert reached == pytest.approx(naive.naive_label_value(scores, Y, metric, sign), abs=1e-12)
@@ -80,7 +96,15 @@ def test_micro_f1_counts_labels_that_share_the_cut():
 
 
 def test_cut_after_separates_even_neighbouring_numbers():
-    for descending in ([3.0, 1.0], [np.nextafter(1.0, 2), 1.0], [1e308, -1e308]):
+    first = np.nextafter(1.0, 2)
+    second = np.nextafter(first, 2)
+    for descending in (
+        [3.0, 1.0],
+        [first, 1.0],
+        [second, first],
+        [1e308, -1e308],
+        [1.7e308, 1e308],
+    ):
         descending = np.array(descending)
         for n_predicted in range(3):
             assert (descending > cut_after(descending, n_predicted)).sum() == n_predicted

@@ -6,13 +6,14 @@ from prml.loops.jit import jit
 
 
 @jit
-def walk_down_the_scores(order, scores, rows, labels, relevant, n_rows, n_labels, best, best_at):
+def walk_down_the_scores(order, scores, relevant, n_rows, n_labels, best, best_at):
     """Lower one cut through all entries and note where each of five measures is best.
 
-    The entries are (scores, rows, labels, relevant)[order], best first; after entry t all up to t
-    are predicted. Written, in the order micro F1, macro F1, example F1, Hamming loss (negated),
-    subset accuracy: `best` (5,) values and `best_at` (5,), how many entries are then predicted.
-    A position between two entries of equal score is no possible cut. Cost: one step an entry.
+    `scores` and `relevant` are flattened (n_rows, n_labels) matrices; `order` numbers their known
+    entries, best first, and after its entry t all up to t are predicted. Written, in the order
+    micro F1, macro F1, example F1, Hamming loss (negated), subset accuracy: `best` (5,) values and
+    `best_at` (5,), how many entries are then predicted. A position between two entries of equal
+    score is no possible cut. Cost: one step an entry.
     """
     n = order.shape[0]
     row_relevant = np.zeros(n_rows, dtype=np.int64)
@@ -23,9 +24,10 @@ def walk_down_the_scores(order, scores, rows, labels, relevant, n_rows, n_labels
     label_right = np.zeros(n_labels, dtype=np.int64)
     label_predicted = np.zeros(n_labels, dtype=np.int64)
     for t in range(n):
-        row_known[rows[t]] += 1
-        row_relevant[rows[t]] += relevant[t]
-        label_relevant[labels[t]] += relevant[t]
+        e = order[t]
+        row_known[e // n_labels] += 1
+        row_relevant[e // n_labels] += relevant[e]
+        label_relevant[e % n_labels] += relevant[e]
     all_relevant = label_relevant.sum()
     # F1 of a row or label is counted from where it is defined: something relevant or predicted
     labels_counted = np.sum(label_relevant > 0)
@@ -38,7 +40,7 @@ def walk_down_the_scores(order, scores, rows, labels, relevant, n_rows, n_labels
     for t in range(-1, n):
         if t >= 0:
             e = order[t]
-            r, l = rows[e], labels[e]
+            r, l = e // n_labels, e % n_labels
             if label_relevant[l] + label_predicted[l] == 0:
                 labels_counted += 1
             else:
@@ -49,7 +51,7 @@ def walk_down_the_scores(order, scores, rows, labels, relevant, n_rows, n_labels
                 row_f1 -= 2 * row_right[r] / (row_relevant[r] + row_predicted[r])
             if row_predicted[r] == row_right[r] and row_right[r] == row_relevant[r]:
                 rows_exact -= 1
-            right += relevant[e]
+            right += int(relevant[e])
             row_right[r] += relevant[e]
             label_right[l] += relevant[e]
             row_predicted[r] += 1

@@ -16,15 +16,15 @@ def best_global_cut(
 ) -> float:
     """Return the one cut for all labels at which `metric` is best on these scores, exactly."""
     n_rows, n_labels = scores.shape
-    entries = np.arange(scores.size) if known is None else np.flatnonzero(known)
-    flat = scores.ravel()[entries]
-    order = np.argsort(-flat, kind="stable")
+    flat = np.ascontiguousarray(scores).ravel()
+    order = np.argsort(flat)[::-1]  # ties in any order: no cut can part them
+    if known is not None:
+        order = order[known.ravel()[order]]
     best, best_at = np.empty(5), np.zeros(5, dtype=np.int64)
-    rows, labels = np.divmod(entries, n_labels)
-    walk_down_the_scores(
-        order, flat, rows, labels, relevant.ravel()[entries], n_rows, n_labels, best, best_at
-    )
-    return cut_after(flat[order], best_at[_WALKED.index(metric)])
+    walk_down_the_scores(order, flat, relevant.ravel(), n_rows, n_labels, best, best_at)
+    n_predicted = int(best_at[_WALKED.index(metric)])
+    around = flat[order[max(0, n_predicted - 1) : n_predicted + 1]]
+    return cut_after(around, min(n_predicted, 1))
 
 
 def cut_after(descending: np.ndarray, n_predicted: int) -> float:
@@ -37,7 +37,7 @@ def cut_after(descending: np.ndarray, n_predicted: int) -> float:
     last = descending[n_predicted - 1]
     if n_predicted == n:
         return float(np.nextafter(last, -np.inf))
-    middle = 0.5 * (last + descending[n_predicted])
+    middle = 0.5 * last + 0.5 * descending[n_predicted]
     # neighbouring floating-point numbers have no middle
     return float(middle if middle < last else descending[n_predicted])
 

@@ -54,7 +54,7 @@ def fit_sigmoid(scores, targets, center, precision, start, free_slope, parameter
         parameters[0] = a + length * step_a
         parameters[1] = b + length * step_b
         value = new
-        if -slope < 1e-12 * (1 + abs(value)):
+        if -slope < 1e-11 * (1 + abs(value)):
             return value
     return value
 
