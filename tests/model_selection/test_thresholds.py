@@ -82,6 +82,20 @@ def test_label_cuts_are_the_best_of_all_combinations(metric):
         assert reached == pytest.approx(naive.naive_label_value(scores, Y, metric, sign), abs=1e-12)
 
 
+def test_no_label_can_raise_micro_f1_any_further():
+    """Enough for the global optimum: at the best F1 the labels are separate problems."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((120, 6))
+    Y = (scores + 2 * rng.standard_normal(scores.shape) > np.linspace(-1, 4, 6)).astype(np.int8)
+    cuts = best_label_cuts(scores, Y, None, "micro_f1", np.ones(6, dtype=bool), 0.0)
+    reached = micro_f1(Y, scores, cut=cuts)
+    for label in range(6):
+        for cut in naive.possible_cuts(scores[:, label]):
+            other = cuts.copy()
+            other[label] = cut
+            assert micro_f1(Y, scores, cut=other) <= reached + 1e-12
+
+
 def test_micro_f1_counts_labels_that_share_the_cut():
     scores, Y, _ = small_problem(5, n_samples=6, n_labels=3)
     own = np.array([False, True, True])
