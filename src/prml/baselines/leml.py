@@ -14,6 +14,7 @@ from prml.base import MultilabelEstimator
 from prml.baselines.label_losses import LOSSES, choose_fit
 from prml.baselines.leml_solver import Design, h_step, lower_bound, objective, start, w_step
 from prml.monitor import Monitor
+from prml.targets import Targets
 
 
 class LEML(MultilabelEstimator):
@@ -73,7 +74,8 @@ class LEML(MultilabelEstimator):
 
     Notes
     -----
-    Y may have NaN where a label is unknown: the loss is summed over the other entries.
+    Y may have NaN where a label is unknown: the loss is summed over the other entries. A label of
+    which nothing is known is never predicted.
 
     References
     ----------
@@ -140,7 +142,7 @@ class LEML(MultilabelEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         fit = choose_fit(self.loss, targets)
         with Design(X, effective_n_jobs(self.n_jobs)) as design:
-            factors = start(design, targets.n_labels, k, rng)
+            factors = start(design, _labels_with_known_entries(targets), k, rng)
             value = objective(fit, factors, self.alpha)
             self.converged_, self.n_iter_, bound = False, 0, 0.0  # no loss is below 0
             try:
@@ -220,3 +222,9 @@ def _with_constant_feature(X):
     """Append a column of ones."""
     ones = np.ones((X.shape[0], 1))
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def _labels_with_known_entries(targets: Targets) -> np.ndarray:
+    if targets.missing is None:
+        return np.ones(targets.n_labels, dtype=bool)
+    return targets.missing.getnnz(axis=0) < targets.n_samples
