@@ -73,13 +73,21 @@ def make_estimator(cls: Any, parameters: dict[str, Any]) -> Any:
 def check_memory(n_features: int, n_labels: int, n_teachers: int = 0) -> None:
     """Refuse sizes whose coefficients would not fit: a wrong index in a file must not kill us."""
     wanted = 8 * n_labels * (n_features + n_teachers)
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    available = _memory() // 2
     if wanted > available:
         raise ValueError(
             f"{n_features} features and {n_labels} labels ask for {wanted / 2**30:.1f} GiB of "
             f"coefficients, and {available / 2**30:.1f} GiB are allowed (half of the memory); the "
             "largest index in the file may be wrong."
         )
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine; 16 GiB where it cannot be asked."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 34
 
 
 def final_estimator(model: Any) -> Any:
