@@ -23,6 +23,7 @@ RHO_GROWTH = 3.0
 INNER_TOLERANCE = 1e-2
 MAX_INNER = 30
 SLACK = 0.1
+OFFER_ALL = 1
 RHO0 = 1.0
 FAST = 3
 MAX_PRODUCTS = 100
@@ -56,6 +57,7 @@ class Lift(NamedTuple):
     wt: np.ndarray
     wt0: float
     xi: np.ndarray
+    forced: np.ndarray | None = None  # orthonormal columns that wt must be orthogonal to
 
 
 def relative_gap(objective: float, dual_objective: float) -> float:
@@ -93,6 +95,14 @@ class _Best:
     def offer_point(self, z, wt, wt0, m, xi) -> None:
         """Repair a primal point by the lift and keep it when it is the best so far."""
         p = self.problem
+        if self.lift.forced is not None:
+            wt = wt - self.lift.forced @ (self.lift.forced.T @ wt)
+            xi = np.empty(len(p.norm))
+            loops.slacks(p, -wt.sum(), wt, xi)
+            # examples that no teacher can excuse need their margin from z alone
+            hard = np.isinf(p.upper) & (self.lift.xi[p.group] == 0.0)
+            if hard.any() and 0.0 < m[hard].min() < 1.0:
+                z, m = z / m[hard].min(), m / m[hard].min()
         if xi is None:
             loops.margins(p, z, m)
             xi = np.empty(len(p.norm))
@@ -191,7 +201,9 @@ def solve_label(
             )
             dual = loops.dual_value(p, new_alpha, zsum, sigma)
             best.offer_multipliers(new_alpha, new_beta, dual)
-            best.offer_point(z, wt, p.teacher_bias * (offset[0] + wt.sum()), m, xi)
+            settled = dual >= dual_before - SLACK * (best.objective - best.dual_objective)
+            if settled or OFFER_ALL:
+                best.offer_point(z, wt, p.teacher_bias * (offset[0] + wt.sum()), m, xi)
             if best.gap <= tol or should_stop():
                 break
             # An exact step of the method never lowers the dual value: one that does is not done yet.
