@@ -7,8 +7,8 @@ One tube for all labels of an example (Perez-Cruz et al. 2002; Hou, Geng & Zhang
 reweighted least squares: the tube enters as weights C1 (1 - eps / |mu_j - f_j|), the least squares
 problems are solved by conjugate gradients, a label at a time but all together, and a step that
 does not lower the objective is halved. The kink of the sign term is met by its multipliers
-t in [0, C2]: t = clip(t0 - rho s f) with the previous t0, so that neither rho has to grow nor does
-the solution keep a trace of the smoothing.
+t in [0, C2]: t = clip(t0 - rho s f) with the previous t0, so that rho need not be large and the
+solution keeps no trace of the smoothing.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,13 @@ from scipy.linalg import cho_factor, cho_solve
 from prml.baselines.newton_cg import backtrack, conjugate_gradient, inner
 from prml.monitor import Monitor
 
-# Curvature that a sign on its kink is given, in units of C1: the least squares problems stay well
-# conditioned (their preconditioner knows the tube only) and multipliers still settle in few rounds.
+# Curvature rho that a sign on its kink is given at first, in units of C1 (at least C2, for a
+# multiplier has to be able to cross its range), and its growth with each update of the multipliers.
+# A small one keeps the least squares problems well conditioned (their preconditioner knows the tube
+# only), a large one makes the multipliers settle in few rounds.
 SIGN_CURVATURE = 10.0
+SIGN_CURVATURE_GROWTH = 1.5
+LARGEST_SIGN_CURVATURE = 1e4
 CG_TOL = 0.1
 MAX_CG = 60
 # The preconditioner is factorised again when CG gets slower than this.
@@ -63,10 +67,12 @@ class Problem(NamedTuple):
     C1: float
     C2: float
     epsilon: float
+    rho: float
 
-    @property
-    def rho(self) -> float:
-        return SIGN_CURVATURE * self.C1
+    def stiffened(self) -> "Problem":
+        """Return the same problem with a larger curvature for the signs on their kinks."""
+        largest = max(self.rho, LARGEST_SIGN_CURVATURE * self.C1)
+        return self._replace(rho=min(SIGN_CURVATURE_GROWTH * self.rho, largest))
 
     def state(self, theta, f, t0) -> State:
         """Evaluate the smoothed and the true objective, and the forces that pull on f."""
@@ -137,7 +143,7 @@ def support_regression(
     array([ 0.5, -0.5])
     """
     monitor = Monitor() if monitor is None else monitor
-    problem = Problem(mu, np.sign(mu), C1, C2, epsilon)
+    problem = Problem(mu, np.sign(mu), C1, C2, epsilon, rho=max(SIGN_CURVATURE * C1, C2))
     best = Regression(np.zeros((Phi.shape[1], mu.shape[1])), np.inf, -np.inf, 0, False)
     try:
         for n_iter, (theta, objective, dual) in enumerate(_steps(problem, Phi)):
@@ -174,7 +180,7 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
         bound = max(bound, dual)
         # The smoothed objective is 1-strongly convex: half its squared gradient bounds its error.
         if signs and np.vdot(gradient, gradient) / 2 <= 0.1 * (state.objective - bound):
-            t0 = state.multipliers
+            t0, problem = state.multipliers, problem.stiffened()
             state = problem.state(theta, f, t0)
             gradient = theta - Phi.T @ problem.force(state)
         if factor is None or cg_iterations > SLOW_CG:
@@ -189,8 +195,8 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
         )
         along = Phi @ direction
 
-        def value(step, theta=theta, f=f, t0=t0, direction=direction, along=along):
-            moved = problem.state(theta + step * direction, f + step * along, t0)
+        def value(step, state_at=problem.state, theta=theta, f=f, t0=t0, d=direction, along=along):
+            moved = state_at(theta + step * d, f + step * along, t0)
             return np.full((1, 1), moved.value)
 
         slope = inner(gradient, direction, None)
