@@ -1,0 +1,80 @@
+"""What is here: making a primal point of an SVM+ problem feasible by raising its slacks."""
+
+import numpy as np
+
+from prml.loops.jit import jit
+from prml.loops.problem import slack, slacks
+
+
+@jit
+def smallest_lift(p, m, xi, lift_xi):
+    """Least r >= 0 with xi + r lift_xi feasible: >= 0, and >= 1 - m where upper is infinite.
+
+    inf when a violated group has lift_xi = 0 (beyond rounding).
+    """
+    group, upper = p.group, p.upper
+    lift = 0.0
+    for g in range(len(xi)):
+        if xi[g] < 0.0:
+            if lift_xi[g] > 0.0:
+                lift = max(lift, -xi[g] / lift_xi[g])
+            elif xi[g] < -1e-9:
+                return np.inf
+    for j in range(len(m)):
+        if upper[j] == np.inf:
+            g = group[j]
+            short = 1.0 - m[j] - xi[g]
+            if short > 0.0:
+                if lift_xi[g] > 0.0:
+                    lift = max(lift, short / lift_xi[g])
+                elif short > 1e-9:
+                    return np.inf
+    return lift
+
+
+@jit
+def needed_slacks(p, m, out):
+    """out[g] = the least feasible xi_g: 0, and 1 - m_j for its members without an upper bound."""
+    group, upper = p.group, p.upper
+    out[:] = 0.0
+    for j in range(len(m)):
+        if upper[j] == np.inf and 1.0 - m[j] > out[group[j]]:
+            out[group[j]] = 1.0 - m[j]
+
+
+@jit
+def raise_slacks(p, needed, cheapest, offset, wt, xi):
+    """Raise wt, at a fixed offset, until xi >= needed; wt and xi are written, returns the offset.
+
+    At a fixed offset a larger wt_l only raises slacks, so one pass over the groups is enough. The
+    label raised for a group is the one whose examples cost least, entry cheapest[g] of the
+    correction (-1: none; then the offset itself is raised, before all else).
+    """
+    indptr, indices, values = p.indptr, p.indices, p.values
+    for g in range(len(xi)):
+        if cheapest[g] < 0 and offset < needed[g]:
+            offset = needed[g]
+    for g in range(len(xi)):
+        total = slack(indptr, indices, values, g, offset, wt)
+        if total < needed[g]:
+            e = cheapest[g]
+            wt[indices[e]] += (needed[g] - total) / values[e]
+    slacks(p, offset, wt, xi)
+    return offset
+
+
+@jit
+def cheapest_entries(p, out):
+    """out[g] = the entry of group g's correction whose label costs least to raise, -1 if none."""
+    indptr, indices, values, group_cost = p.indptr, p.indices, p.values, p.group_cost
+    price = np.zeros(p.n_teachers)
+    for g in range(len(out)):
+        for e in range(indptr[g], indptr[g + 1]):
+            price[indices[e]] += values[e] * group_cost[g]
+    for g in range(len(out)):
+        out[g] = -1
+        least = np.inf
+        for e in range(indptr[g], indptr[g + 1]):
+            if price[indices[e]] / values[e] < least:
+                out[g] = e
+                least = price[indices[e]] / values[e]
