@@ -88,7 +88,7 @@ class LEML(MultilabelEstimator):
     >>> from prml.baselines import LEML
     >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     >>> Y = np.array([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]])
-    >>> model = LEML(n_components=2, alpha=0.01, random_state=0).fit(X, Y)
+    >>> model = LEML(n_components=2, alpha=0.01, max_iter=50, random_state=0).fit(X, Y)
     >>> model.predict([[0.8, 0.1], [0.2, 1.1]]).tolist()
     [[1, 0, 1], [0, 1, 1]]
     """
