@@ -27,6 +27,11 @@ def one_of(*values: Any) -> Check:
     return (lambda value: isinstance(value, str) and value in values), f"one of {listed}"
 
 
+def one_of_or_callable(*values: Any) -> Check:
+    accepts, listed = one_of(*values)
+    return (lambda value: callable(value) or accepts(value)), f"{listed}, or a callable"
+
+
 POSITIVE: Check = (_positive, "a finite number above 0")
 POSITIVE_OR_INF: Check = (lambda v: _real(v) and v > 0, "a number above 0, or inf")
 NON_NEGATIVE: Check = (lambda v: _real(v) and 0 <= v < math.inf, "a finite number, 0 or more")

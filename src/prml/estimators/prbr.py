@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from prml.estimators.privileged import PrivilegedEstimator
+from prml.monitor import Monitor
 from prml.solvers.labelwise import InfeasibleError, solve_each_label
+from prml.solvers.smooth.labelwise import smooth_multipliers, solve_smooth
 from prml.solvers.svmplus import LabelSolution, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -19,7 +21,8 @@ class PrBR(PrivilegedEstimator):
 
         1/2 (|w|^2 + b^2) + gamma2/2 |wt|^2 + C sum_j [ xi_j + theta max(0, 1 - m_j - xi_j) ]
 
-    over w, b and wt with xi >= 0, to a certified relative duality gap of `tol`.
+    over w, b and wt with xi >= 0, to a certified relative duality gap of `tol`. Other losses
+    replace the bracket; see `loss`.
 
     Parameters
     ----------
@@ -30,9 +33,27 @@ class PrBR(PrivilegedEstimator):
     theta : float
         Price of an error that the teacher does not excuse, in units of an excused one. inf is the
         constraint of the paper (no other errors); 1 makes the teacher idle.
-    loss : {"hinge"}
-    kernel : {"linear"}
-    gamma, degree, coef0 : kernel parameters
+    loss : {"hinge", "squared_hinge", "logistic", "squared"}
+        What a slack costs and what the residual, t = m + xi, costs:
+
+        - "hinge": xi, with xi >= 0, and theta max(0, 1 - t);
+        - "squared_hinge": xi^2 / 2 and theta/2 max(0, 1 - t)^2;
+        - "logistic": log(1 + exp(xi)) and theta log(1 + exp(-t)). Without a teacher it is
+          one-vs-rest logistic regression with C * theta for C and the intercept regularised;
+        - "squared": xi^2 / 2 and theta/2 (1 - t)^2. Without a teacher it is ridge regression on
+          targets -1 and 1 with alpha = 1 / (C theta): one factorisation for all labels.
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable
+        A callable gets two arrays of rows and returns the kernel of every pair. Other than linear,
+        the model is linear in features of the kernel: `coef_` then has a column for each feature,
+        and `landmarks_` and `landmark_coef_` make the scores.
+    gamma : float, optional
+        Of exp(-gamma |x - x'|^2) and (gamma <x, x'> + coef0)^degree; 1 / (n_features variance of X)
+        by default.
+    degree, coef0 : float
+        Of the polynomial kernel.
+    n_landmarks : int, optional
+        Go through so many training rows, drawn at random (Nystroem), instead of all of them: for
+        training sets whose kernel does not fit in memory. Idle with the linear kernel.
     privileged : "all", int, bool array of shape (n_labels, n_labels) or None
         Who comments on a label: all others, the K nearest by Hamming distance between label
         columns, the labels marked in its row, or nobody.
@@ -66,6 +87,7 @@ class PrBR(PrivilegedEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
+        With a kernel (n_labels, number of its features).
     intercept_ : ndarray of shape (n_labels,)
     privileged_coef_ : ndarray of shape (n_labels, n_labels)
         Row i: how the other labels move the slack of label i.
@@ -80,7 +102,14 @@ class PrBR(PrivilegedEstimator):
         Sweeps and Newton steps of the slowest label.
     history_ : list of dict
     dual_coef_, dual_slack_ : ndarray of shape (n_labels, n_samples)
-        alpha and beta, with `keep_duals`.
+        alpha and beta, with `keep_duals`: coef_ is the sum of alpha_j y_j x_j, and gamma2
+        privileged_coef_ that of (alpha_j + beta_j - C) v_j, v_j the labels of j in -1 and 1.
+    landmarks_ : array or sparse matrix of shape (n_landmarks, n_features)
+        Training rows that the kernel's features go through; of a precomputed kernel, positions.
+    landmark_coef_ : ndarray of shape (n_landmarks, n_labels)
+        Scores are kernel(X, landmarks_) @ landmark_coef_ + intercept_.
+    gamma_ : float
+        The gamma used, with a kernel.
 
     Examples
     --------
@@ -107,6 +136,7 @@ class PrBR(PrivilegedEstimator):
         gamma=None,
         degree=3,
         coef0=1,
+        n_landmarks=None,
         privileged="all",
         privileged_intercept=True,
         fit_intercept=True,
@@ -130,6 +160,7 @@ class PrBR(PrivilegedEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.n_landmarks = n_landmarks
         self.privileged = privileged
         self.privileged_intercept = privileged_intercept
         self.fit_intercept = fit_intercept
@@ -161,6 +192,26 @@ class PrBR(PrivilegedEstimator):
         """
         training_set, numbers = self._read_problem(X, y, sample_weight)
         monitor = self._monitor()
+        if self.loss == "hinge":
+            self._fit_hinge(training_set, numbers, monitor)
+        else:
+            self._fit_smooth(training_set, numbers, monitor)
+        self._keep_landmarks(training_set.feature_map)
+        self.history_ = monitor.history
+        self.converged_ = self.dual_gap_ <= self.tol
+        if not self.converged_ and monitor.stopped_by is None:
+            warnings.warn(
+                f"PrBR stopped at a relative duality gap of {self.dual_gap_:.2g} "
+                f"(tol is {self.tol:g}); raise max_iter, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._warn_of_degenerate_labels()
+        return self
+
+    def _fit_hinge(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
         try:
             solutions = solve_each_label(
                 training_set,
@@ -179,56 +230,74 @@ class PrBR(PrivilegedEstimator):
                 f"{names}; set privileged_intercept=True or a finite theta."
             ) from None
         self._store(training_set, numbers, solutions)
-        self.history_ = monitor.history
-        self.converged_ = self.dual_gap_ <= self.tol
-        if not self.converged_ and monitor.stopped_by is None:
-            warnings.warn(
-                f"PrBR stopped at a relative duality gap of {self.dual_gap_:.2g} "
-                f"(tol is {self.tol:g}); raise max_iter, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=2,
+
+    def _fit_smooth(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
+        solution = solve_smooth(
+            training_set,
+            numbers,
+            self.loss,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=monitor,
+            n_jobs=self.n_jobs,
+            start=self._smooth_start(training_set),
+        )
+        self.coef_ = np.ascontiguousarray(solution.Z[:-1].T)
+        self.intercept_ = solution.Z[-1].copy()
+        n_labels = training_set.n_labels
+        if solution.U is None:
+            self.privileged_coef_ = np.zeros((n_labels, n_labels))
+            self.privileged_intercept_ = np.zeros(n_labels)
+        else:
+            self.privileged_coef_ = np.ascontiguousarray(solution.U[:-1].T)
+            self.privileged_intercept_ = solution.U[-1].copy()
+        if self.keep_duals:
+            self.dual_coef_, self.dual_slack_ = smooth_multipliers(
+                training_set, numbers, self.loss, solution.Z, solution.U
             )
-        self._warn_of_degenerate_labels()
-        return self
+        self._store_bounds(solution.objective, solution.objective - solution.gap)
+        self.n_iter_ = solution.n_iter
+
+    def _smooth_start(self, training_set: TrainingSet):
+        """The coefficients of the last fit, when they fit the data."""
+        n_labels, n_features = training_set.n_labels, training_set.n_features
+        shape = np.shape(getattr(self, "coef_", None)) if self.warm_start else ()
+        if shape != (n_labels, n_features):
+            return None
+        return (
+            np.vstack([self.coef_.T, self.intercept_]),
+            np.vstack([self.privileged_coef_.T, self.privileged_intercept_]),
+        )
 
     def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
         """The multipliers of the last fit, clipped into the new box, when they fit the data."""
         kept = getattr(self, "_multipliers", None) if self.warm_start else None
-        if kept is None or len(kept) != training_set.n_labels:
-            return None
-        starts = []
-        for i, (alpha, beta) in enumerate(kept):
-            problem = training_set.problem(i, numbers)
-            if len(alpha) != len(problem.rows) or len(beta) != len(problem.norm):
-                return None
-            starts.append((np.minimum(alpha, problem.upper), beta))
-        return starts
+        return self._clip_starts(training_set, numbers, kept)
 
     def _store(
         self, training_set: TrainingSet, numbers: Hyperparameters, solutions: list[LabelSolution]
     ) -> None:
-        n_labels, n_features = training_set.n_labels, training_set.n_features
         self.coef_ = np.array([s.z[:-1] for s in solutions])
         self.intercept_ = np.array([s.z[-1] for s in solutions])
-        self.privileged_coef_ = np.zeros((n_labels, n_labels))
         self.privileged_intercept_ = np.array([s.wt0 for s in solutions])
-        if self.keep_duals:
-            self.dual_coef_ = np.zeros((n_labels, training_set.n_samples))
-            self.dual_slack_ = np.zeros((n_labels, training_set.n_samples))
-        for i, solution in enumerate(solutions):
-            labels = training_set.features.labels_of(i)
-            self.privileged_coef_[i, labels] = solution.wt
-            if self.keep_duals:
-                problem = training_set.problem(i, numbers)
-                share = problem.cost / problem.group_cost[problem.group]
-                self.dual_coef_[i, problem.rows] = solution.alpha
-                self.dual_slack_[i, problem.rows] = solution.beta[problem.group] * share
-        gaps = np.array([s.objective - s.dual_objective for s in solutions])
-        spread = 0.5 * np.einsum("ij,ij->i", self.coef_, self.coef_)
-        self.degenerate_labels_ = np.flatnonzero(spread <= gaps) if n_features else np.arange(0)
-        self.objective_ = float(sum(s.objective for s in solutions))
-        self.dual_objective_ = float(sum(s.dual_objective for s in solutions))
-        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self._store_teachers(training_set, [s.wt for s in solutions])
+        self._keep_multipliers(
+            training_set, numbers, [s.alpha for s in solutions], [s.beta for s in solutions]
+        )
+        self._store_bounds(
+            np.array([s.objective for s in solutions]),
+            np.array([s.dual_objective for s in solutions]),
+        )
         self.n_iter_ = max(s.n_sweeps + s.n_steps for s in solutions)
-        if self.warm_start:
-            self._multipliers = [(s.alpha, s.beta) for s in solutions]
+
+    def _store_bounds(self, objective: np.ndarray, dual_objective: np.ndarray) -> None:
+        """Keep the sums of the labels' bounds, and which labels they cannot tell from constants."""
+        spread = 0.5 * np.einsum("ij,ij->i", self.coef_, self.coef_)
+        gaps = objective - dual_objective
+        has_features = self.coef_.shape[1] > 0
+        self.degenerate_labels_ = np.flatnonzero(spread <= gaps) if has_features else np.arange(0)
+        self.objective_ = float(objective.sum())
+        self.dual_objective_ = float(dual_objective.sum())
+        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)

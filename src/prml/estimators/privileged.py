@@ -11,8 +11,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
+from prml.kernels import FeatureMap, Kernel, default_gamma, kernel_features, kernel_scores
 from prml.monitor import Monitor
 from prml.privileged import LabelFeatures, read_pools
+from prml.solvers.smooth.losses import LOSSES
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 from prml.targets import Targets
 
@@ -25,8 +27,12 @@ class PrivilegedEstimator(MultilabelEstimator):
         "C": allowed.POSITIVE,
         "gamma2": allowed.POSITIVE,
         "theta": allowed.POSITIVE_OR_INF,
-        "loss": allowed.one_of("hinge"),
-        "kernel": allowed.one_of("linear"),
+        "loss": allowed.one_of("hinge", *LOSSES),
+        "kernel": allowed.one_of_or_callable("linear", "rbf", "poly", "precomputed"),
+        "gamma": allowed.POSITIVE_OR_NONE,
+        "degree": allowed.POSITIVE,
+        "coef0": allowed.NON_NEGATIVE,
+        "n_landmarks": allowed.COUNT_OR_NONE,
         "privileged_intercept": allowed.YES_NO,
         "fit_intercept": allowed.YES_NO,
         "tol": allowed.POSITIVE,
@@ -35,6 +41,19 @@ class PrivilegedEstimator(MultilabelEstimator):
         "warm_start": allowed.YES_NO,
         "keep_duals": allowed.YES_NO,
     }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
 
     def _read_problem(self, X, y, sample_weight) -> tuple[TrainingSet, Hyperparameters]:
         """Check everything the user gave and prepare it for the solvers."""
@@ -50,10 +69,22 @@ class PrivilegedEstimator(MultilabelEstimator):
                 "theta is inf and privileged is None: without a teacher to excuse it, every "
                 "example would have to be separated; expected a finite theta."
             )
+        if np.isinf(self.theta) and self.loss != "hinge":
+            raise ValueError(
+                f"theta is inf and loss is {self.loss!r}: only the hinge has a limit in which no "
+                "residual is allowed; expected a finite theta."
+            )
         sample_weight, class_weight = self._entry_weights(y, targets, sample_weight)
         features = LabelFeatures(targets, pools, self.privileged_intercept, enabled=has_teacher)
+        feature_map = None if self._is_linear else self._feature_map(X)
         training_set = TrainingSet(
-            X, targets, features, self.fit_intercept, sample_weight, class_weight
+            X if feature_map is None else feature_map.features,
+            targets,
+            features,
+            self.fit_intercept,
+            sample_weight,
+            class_weight,
+            feature_map,
         )
         return training_set, Hyperparameters(float(self.C), float(self.gamma2), float(self.theta))
 
@@ -110,7 +141,63 @@ class PrivilegedEstimator(MultilabelEstimator):
             stacklevel=3,
         )
 
+    def _clip_starts(self, training_set: TrainingSet, numbers: Hyperparameters, kept):
+        """Multipliers of an earlier fit moved into the new box; None when the data changed."""
+        if kept is None or len(kept) != training_set.n_labels:
+            return None
+        starts = []
+        for i, (alpha, beta) in enumerate(kept):
+            problem = training_set.problem(i, numbers)
+            if len(alpha) != len(problem.rows) or len(beta) != len(problem.norm):
+                return None
+            starts.append((np.minimum(alpha, problem.upper), beta.copy()))
+        return starts
+
+    def _store_teachers(self, training_set: TrainingSet, wt: list[np.ndarray]) -> None:
+        n_labels = training_set.n_labels
+        self.privileged_coef_ = np.zeros((n_labels, n_labels))
+        for i in range(n_labels):
+            self.privileged_coef_[i, training_set.features.labels_of(i)] = wt[i]
+
+    def _keep_multipliers(
+        self,
+        training_set: TrainingSet,
+        numbers: Hyperparameters,
+        alpha: list[np.ndarray],
+        beta: list[np.ndarray],
+    ) -> None:
+        """Keep what `warm_start` and `keep_duals` ask for; a group's beta is shared out by cost."""
+        if self.warm_start:
+            self._multipliers = list(zip(alpha, beta, strict=True))
+        if not self.keep_duals:
+            return
+        shape = (training_set.n_labels, training_set.n_samples)
+        self.dual_coef_, self.dual_slack_ = np.zeros(shape), np.zeros(shape)
+        for i in range(training_set.n_labels):
+            problem = training_set.problem(i, numbers)
+            share = problem.cost / problem.group_cost[problem.group]
+            self.dual_coef_[i, problem.rows] = alpha[i]
+            self.dual_slack_[i, problem.rows] = beta[i][problem.group] * share
+
+    def _feature_map(self, X) -> FeatureMap:
+        """The kernel's features of the training rows; sets `gamma_`."""
+        self.gamma_ = default_gamma(X) if self.gamma is None else float(self.gamma)
+        return kernel_features(X, self._kernel(), n_landmarks=self.n_landmarks, seed=self._seed())
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma_, float(self.degree), float(self.coef0))
+
+    def _keep_landmarks(self, feature_map: FeatureMap | None) -> None:
+        """Keep what scores of new rows need: the landmarks and their coefficients."""
+        if feature_map is not None:
+            self.landmarks_ = feature_map.landmarks
+            self.landmark_coef_ = feature_map.landmark_coef(self.coef_)
+
     def _scores(self, X) -> np.ndarray:
+        if not self._is_linear:
+            return self.intercept_ + kernel_scores(
+                X, self._kernel(), self.landmarks_, self.landmark_coef_
+            )
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
     def predict_proba(self, X) -> np.ndarray:

@@ -1,0 +1,222 @@
+"""What is here: PrML, label predictors of low rank, each label taught by the others."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from prml.estimators import parameters as allowed
+from prml.estimators.privileged import PrivilegedEstimator
+from prml.solvers.lowrank import LowRankSolution, solve_low_rank
+from prml.solvers.svmplus import relative_gap
+from prml.solvers.training_set import Hyperparameters, TrainingSet
+
+
+class PrML(PrivilegedEstimator):
+    """Privileged multi-label learning: a low-rank predictor, every label taught by the others.
+
+    With Z = (label predictors, intercepts in the last column) and the margins and slacks of `PrBR`,
+    it minimises
+
+        min over factors Z = W'D of 1/2 |D|^2 + gamma1/2 |W|^2     (= sqrt(gamma1) |Z|_*)
+        + sum over labels of  gamma2/2 |wt|^2 + C sum_j [ xi_j + theta max(0, 1 - m_j - xi_j) ]
+
+    with xi >= 0. In Z this is convex: `dual_gap_` bounds the distance to the *global* optimum.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the slacks.
+    gamma1 : float
+        Regularisation of the codes W; sqrt(gamma1) weighs the nuclear norm.
+    gamma2 : float
+        Regularisation of the teachers.
+    n_components : int, optional
+        Bound on the rank. With a bound below the rank of the optimum the gap reported is that to
+        the unbounded problem.
+    theta : float
+        Price of an error that the teacher does not excuse, in units of an excused one; inf is the
+        constraint of the paper.
+    loss, kernel, gamma, degree, coef0, privileged, privileged_intercept, fit_intercept,
+    class_weight
+        As in `PrBR`.
+    algorithm : {"convex", "alternating"}
+        "convex" solves the problem to the gap `tol`; "alternating" is Algorithm 2 of the paper.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Bound on the rounds.
+    max_time : float, optional
+        Seconds after which the best so far is kept.
+    n_jobs : int, optional
+        Labels solved at once (threads). The result does not depend on it.
+    random_state, callbacks, verbose, warm_start, keep_duals
+        As in `PrBR`; callbacks are called after each evaluation of the bounds.
+    checkpoint : str or path, optional
+        File in which the fit is kept while it runs; a fit that finds it goes on from there.
+
+    Attributes
+    ----------
+    coef_, intercept_, privileged_coef_, privileged_intercept_, degenerate_labels_, objective_,
+    dual_objective_, dual_gap_, converged_, n_iter_, history_, dual_coef_, dual_slack_
+        As in `PrBR`.
+    components_ : ndarray of shape (k, n_features)
+        The dictionary D.
+    components_intercept_ : ndarray of shape (k,)
+    codes_ : ndarray of shape (n_labels, k)
+        W', with codes_ @ components_ = coef_.
+    rank_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prml import PrML
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> Y = (X @ rng.normal(size=(5, 2)) @ rng.normal(size=(2, 4)) > 0).astype(int)
+    >>> model = PrML(C=1.0).fit(X, Y)
+    >>> model.dual_gap_ <= 1e-3
+    True
+    >>> bool(np.allclose(model.codes_ @ model.components_, model.coef_))
+    True
+    """
+
+    _parameter_table = PrivilegedEstimator._parameter_table | {
+        "gamma1": allowed.POSITIVE,
+        "n_components": allowed.COUNT_OR_NONE,
+        "algorithm": allowed.one_of("convex", "alternating"),
+    }
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        gamma1=1.0,
+        gamma2=1.0,
+        n_components=None,
+        theta=2.0,
+        loss="hinge",
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        privileged="all",
+        privileged_intercept=True,
+        fit_intercept=True,
+        class_weight=None,
+        algorithm="convex",
+        tol=1e-3,
+        max_iter=2000,
+        max_time=None,
+        n_jobs=None,
+        random_state=None,
+        callbacks=None,
+        verbose=0,
+        checkpoint=None,
+        warm_start=False,
+        keep_duals=False,
+    ):
+        self.C = C
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.n_components = n_components
+        self.theta = theta
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.privileged = privileged
+        self.privileged_intercept = privileged_intercept
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.keep_duals = keep_duals
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn the predictors of all labels together.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
+            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        training_set, numbers = self._read_problem(X, y, sample_weight)
+        monitor = self._monitor()
+        solution = solve_low_rank(
+            training_set,
+            numbers,
+            float(self.gamma1),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=self._seed(),
+            monitor=monitor,
+            max_rank=self.n_components,
+            n_jobs=self.n_jobs,
+            starts=self._starts(training_set, numbers),
+        )
+        self._store(training_set, numbers, solution)
+        self.history_ = monitor.history
+        self.converged_ = self.dual_gap_ <= self.tol
+        if not self.converged_ and monitor.stopped_by is None:
+            self._warn_of_the_gap()
+        self._warn_of_degenerate_labels()
+        return self
+
+    def _warn_of_the_gap(self) -> None:
+        capped = self.n_components is not None and self.rank_ >= self.n_components
+        advice = (
+            "the rank is at its bound n_components, and the gap is that to the unbounded problem"
+            if capped
+            else "raise max_iter, or scale the features"
+        )
+        warnings.warn(
+            f"PrML stopped at a relative duality gap of {self.dual_gap_:.2g} "
+            f"(tol is {self.tol:g}); {advice}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
+        """The multipliers of the last fit, clipped into the new box, when they fit the data."""
+        kept = getattr(self, "_multipliers", None) if self.warm_start else None
+        return self._clip_starts(training_set, numbers, kept)
+
+    def _store(
+        self, training_set: TrainingSet, numbers: Hyperparameters, solution: LowRankSolution
+    ) -> None:
+        factors = solution.factors
+        # balanced: |D|^2 = gamma1 |W|^2, where the factored objective equals the nuclear norm
+        root = np.sqrt(factors.values)
+        scale = float(self.gamma1) ** 0.25
+        self.codes_ = factors.left * (root / scale)
+        components = (root * scale)[:, None] * factors.right
+        self.components_ = np.ascontiguousarray(components[:, :-1])
+        self.components_intercept_ = components[:, -1].copy()
+        self.coef_ = self.codes_ @ self.components_
+        self.intercept_ = self.codes_ @ self.components_intercept_
+        self.rank_ = factors.rank
+        self.privileged_intercept_ = solution.wt0
+        self._store_teachers(training_set, solution.wt)
+        self.objective_ = solution.objective
+        self.dual_objective_ = solution.dual_objective
+        self.dual_gap_ = relative_gap(solution.objective, solution.dual_objective)
+        self.n_iter_ = max(1, solution.n_iter)
+        flat = np.abs(self.coef_).max(axis=1, initial=0.0) <= 1e-12
+        self.degenerate_labels_ = np.flatnonzero(flat)
+        self._keep_multipliers(training_set, numbers, solution.alpha, solution.beta)

@@ -1,0 +1,78 @@
+"""What is here: the best teacher for margins that are already there.
+
+At a fixed predictor only wt is left: a small problem in which no x is read. Its solution is the
+primal point by which the low-rank solver judges a predictor, and the step is the engine's own with
+rows that are empty.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from prml.loops import svmplus as loops
+from prml.loops.svmplus import Csr, Problem
+from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift, intercept_lift
+
+
+class TeacherFit(NamedTuple):
+    """A feasible teacher and the label's objective without the term of z."""
+
+    wt: np.ndarray
+    wt0: float
+    objective: float
+
+
+def fit_teacher(
+    problem: Problem,
+    m: np.ndarray,
+    wt: np.ndarray,
+    wt0: float,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    *,
+    n_steps: int = 6,
+    lift: Lift | None = None,
+) -> TeacherFit:
+    """Improve (wt, wt0) at the margins m by a few Newton steps; the result is feasible.
+
+    alpha and beta are the multipliers near which the optimum is expected; they are not changed.
+    """
+    p = without_rows(problem)
+    lift = intercept_lift(p) if lift is None else lift
+    wt, offset = wt.copy(), np.array([wt0 - wt.sum()])
+    z, xi = np.zeros(1), np.empty(len(p.norm))
+    loops.slacks(p, offset[0], wt, xi)
+    best = _repaired(p, m, wt, wt0, xi, lift)
+    if p.n_teachers == 0 and not p.teacher_bias:
+        return best
+    m = m.copy()
+    # the scale at which one step of the multipliers is about one typical alpha
+    rho = max(float(p.cost.mean()), 1e-300)
+    room = np.empty(len(m)), np.empty(len(xi)), np.empty(len(m), np.int64), z.copy(), xi.copy()
+    for _ in range(n_steps):
+        rho_beta = RHO_BETA_OVER_ALPHA * rho
+        loops.newton_step(p, z, wt, offset, m, xi, alpha, beta, rho, rho_beta, 50, 0.1)
+        loops.multipliers(p, m, xi, alpha, beta, rho, rho_beta, *room)
+        alpha, beta = room[0].copy(), room[1].copy()
+        point = _repaired(p, m, wt, p.teacher_bias * (offset[0] + wt.sum()), xi, lift)
+        if point.objective < best.objective:
+            best = point
+        rho *= 4.0
+    return best
+
+
+def without_rows(problem: Problem) -> Problem:
+    """The problem with no features: its margins are whatever the caller says."""
+    n_rows = int(problem.rows.max()) + 1 if len(problem.rows) else 0
+    empty = Csr(np.empty(0), np.empty(0, np.int32), np.zeros(n_rows + 1, np.int32), 0.0)
+    return problem._replace(X=empty, centre=np.zeros(1), omega=1.0)
+
+
+def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift) -> TeacherFit:
+    r = loops.smallest_lift(p, m, xi, lift.xi)
+    if not np.isfinite(r):
+        return TeacherFit(wt, wt0, np.inf)
+    wt = wt + r * lift.wt
+    wt0 = wt0 + r * lift.wt0
+    value = loops.primal_value(p, np.zeros(1), wt, wt0 - wt.sum(), m, xi + r * lift.xi)
+    return TeacherFit(wt, wt0, value)
