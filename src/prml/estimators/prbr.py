@@ -263,8 +263,9 @@ class PrBR(PrivilegedEstimator):
     def _smooth_start(self, training_set: TrainingSet):
         """The coefficients of the last fit, when they fit the data."""
         n_labels, n_features = training_set.n_labels, training_set.n_features
-        shape = np.shape(getattr(self, "coef_", None)) if self.warm_start else ()
-        if shape != (n_labels, n_features):
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        if self.coef_.shape != (n_labels, n_features):
             return None
         return (
             np.vstack([self.coef_.T, self.intercept_]),

@@ -23,6 +23,7 @@ class PrivilegedEstimator(MultilabelEstimator):
     """Base of the estimators whose labels comment on each other while they are learned."""
 
     _allow_missing_labels = True
+    n_landmarks: int | None = None
     _parameter_table: ClassVar[dict[str, allowed.Check]] = {
         "C": allowed.POSITIVE,
         "gamma2": allowed.POSITIVE,

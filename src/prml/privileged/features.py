@@ -91,6 +91,11 @@ class LabelFeatures:
             1, 2**63, size=self.n_labels, dtype=np.uint64
         )
 
+    @property
+    def correction(self) -> sp.csr_matrix:
+        """2 where a label is present, 1 where it is unknown: v = -1 + correction."""
+        return self._correction
+
     def labels_of(self, i: int) -> np.ndarray:
         """The labels that comment on label i."""
         if not self.enabled:

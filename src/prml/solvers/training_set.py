@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from prml.kernels import FeatureMap
 from prml.loops.svmplus import Csr, Dense, Problem
 from prml.privileged import LabelFeatures, Teacher
 from prml.targets import Targets
@@ -32,6 +33,8 @@ class TrainingSet:
     sample_weight : ndarray of shape (n_samples,), optional
     class_weight : (weights of absent, weights of present), optional
         Two arrays of shape (n_labels,) by which the cost of an entry is multiplied.
+    feature_map : FeatureMap, optional
+        The kernel features that X holds, when it is not the user's own.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class TrainingSet:
         fit_intercept: bool = True,
         sample_weight: np.ndarray | None = None,
         class_weight: tuple[np.ndarray, np.ndarray] | None = None,
+        feature_map: FeatureMap | None = None,
     ):
         bias = float(fit_intercept)
         if sp.issparse(X):
@@ -59,12 +63,18 @@ class TrainingSet:
         self.features = features
         self.sample_weight = sample_weight
         self.class_weight = class_weight
+        self.feature_map = feature_map
         self._present = targets.positives.tocsc()
         self._unknown = None if targets.missing is None else targets.missing.tocsc()
 
     @property
     def n_labels(self) -> int:
         return self.targets.n_labels
+
+    @property
+    def has_entry_weights(self) -> bool:
+        """Whether the weight of an example differs from label to label."""
+        return self.class_weight is not None or self._unknown is not None
 
     def signs(self, i: int) -> np.ndarray:
         """+1 where label i is present, -1 elsewhere."""

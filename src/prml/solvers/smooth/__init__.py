@@ -1,0 +1,1 @@
+"""What is here: the members of the family whose losses have derivatives, all labels at once."""
