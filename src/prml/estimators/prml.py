@@ -7,9 +7,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from prml.estimators import parameters as allowed
 from prml.estimators.privileged import PrivilegedEstimator
+from prml.monitor import Monitor
+from prml.solvers.alternating import solve_alternating
 from prml.solvers.lowrank import LowRankSolution, solve_low_rank
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
+
+MAX_CAPPED_ROUNDS = 10
 
 
 class PrML(PrivilegedEstimator):
@@ -158,18 +162,7 @@ class PrML(PrivilegedEstimator):
         """
         training_set, numbers = self._read_problem(X, y, sample_weight)
         monitor = self._monitor()
-        solution = solve_low_rank(
-            training_set,
-            numbers,
-            float(self.gamma1),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            seed=self._seed(),
-            monitor=monitor,
-            max_rank=self.n_components,
-            n_jobs=self.n_jobs,
-            starts=self._starts(training_set, numbers),
-        )
+        solution = self._solve(training_set, numbers, monitor)
         self._store(training_set, numbers, solution)
         self.history_ = monitor.history
         self.converged_ = self.dual_gap_ <= self.tol
@@ -177,6 +170,39 @@ class PrML(PrivilegedEstimator):
             self._warn_of_the_gap()
         self._warn_of_degenerate_labels()
         return self
+
+    def _solve(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> LowRankSolution:
+        gamma1 = float(self.gamma1)
+        common = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "seed": self._seed(),
+            "monitor": monitor,
+            "n_jobs": self.n_jobs,
+        }
+        full = min(training_set.n_labels, training_set.n_features + 1)
+        k = min(self.n_components or full, full)
+        if self.algorithm == "alternating":
+            return solve_alternating(training_set, numbers, gamma1, n_components=k, **common)
+        solution = solve_low_rank(
+            training_set, numbers, gamma1, starts=self._starts(training_set, numbers), **common
+        )
+        if solution.factors.rank <= k:
+            return solution
+        # the optimum's rank is above the bound: go on from its best part, W and D in turn
+        values, right = solution.factors.values[:k], solution.factors.right[:k]
+        common["max_iter"] = MAX_CAPPED_ROUNDS
+        return solve_alternating(
+            training_set,
+            numbers,
+            gamma1,
+            n_components=k,
+            D=gamma1**0.25 * np.sqrt(values)[:, None] * right,
+            dual_objective=solution.dual_objective,
+            **common,
+        )
 
     def _warn_of_the_gap(self) -> None:
         capped = self.n_components is not None and self.rank_ >= self.n_components

@@ -127,14 +127,12 @@ class Splitting:
         numbers: Hyperparameters,
         gamma1: float,
         *,
-        max_rank: int | None,
         seed: int,
         n_jobs: int | None,
         starts: list | None = None,
     ):
         self.training_set, self.numbers = training_set, numbers
         self.root = float(np.sqrt(gamma1))
-        self.max_rank = max_rank
         self.n_jobs = effective_n_jobs(n_jobs)
         n_labels, width = training_set.n_labels, training_set.n_features + 1
         self._problems = _Problems(training_set, numbers)
@@ -184,9 +182,7 @@ class Splitting:
         Z = self.V + (M - self.dual) / self.rho
         relaxed = OVER_RELAXATION * Z + (1.0 - OVER_RELAXATION) * self.V
         target = relaxed + self.dual / self.rho
-        self.factors = threshold(
-            target, self.root / self.rho, max_rank=self.max_rank, guess=self.factors.left
-        )
+        self.factors = threshold(target, self.root / self.rho, guess=self.factors.left)
         V = self.factors.product()
         self.dual = self.rho * (target - V)
         primal_residual = float(np.linalg.norm(Z - V))
@@ -255,21 +251,18 @@ def solve_low_rank(
     max_iter: int,
     seed: int,
     monitor: Monitor,
-    max_rank: int | None = None,
     n_jobs: int | None = None,
     starts: list | None = None,
     checkpoint=None,
 ) -> LowRankSolution:
     """Minimise the convex objective to the relative duality gap `tol`.
 
-    With `max_rank` below the rank of the optimum the gap is that to the uncapped problem and does
-    not close. `checkpoint` (see `prml.solvers.checkpoint`) is restored from and written to.
+    `checkpoint` (see `prml.solvers.checkpoint`) is restored from and written to.
     """
     rounds = Splitting(
         training_set,
         numbers,
         gamma1,
-        max_rank=max_rank,
         seed=seed,
         n_jobs=n_jobs,
         starts=starts,

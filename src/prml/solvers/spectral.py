@@ -25,17 +25,13 @@ class Factors(NamedTuple):
         return (self.left * self.values) @ self.right
 
 
-def threshold(
-    matrix: np.ndarray, tau: float, *, max_rank: int | None = None, guess: np.ndarray | None = None
-) -> Factors:
+def threshold(matrix: np.ndarray, tau: float, *, guess: np.ndarray | None = None) -> Factors:
     """Shrink the singular values by tau and drop those that vanish: the prox of tau * nuclear norm.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_labels, n_features)
     tau : float
-    max_rank : int, optional
-        Keep at most so many, the largest.
     guess : ndarray of shape (n_labels, r), optional
         A basis near the left singular vectors; with it a large matrix takes a few products.
     """
@@ -43,7 +39,7 @@ def threshold(
         left, values = _left_factors(matrix)
     else:
         left, values = _leading_factors(matrix, tau, guess)
-    keep = np.flatnonzero(values > tau)[:max_rank]
+    keep = values > tau
     left, values = left[:, keep], values[keep]
     return Factors(left, values - tau, (left.T @ matrix) / values[:, None])
 
