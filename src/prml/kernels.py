@@ -129,9 +129,9 @@ def kernel_features(
         chosen = np.arange(n)
     else:
         chosen = np.sort(np.random.default_rng(seed).choice(n, m, replace=False))
-    landmarks = chosen if kernel.kind == "precomputed" else X[chosen]
-    # of a precomputed kernel between(A, B) takes columns: the rows are taken here
-    K = kernel.between(X[chosen], landmarks)
+    rows = X if m == n else X[chosen]
+    # the same object twice: exact distances on the diagonal, hence the same pivots every time
+    K = kernel.between(rows, chosen if kernel.kind == "precomputed" else rows)
     factor, order = _pivoted_cholesky(K)
     rank = factor.shape[1]
     triangle = factor[:rank].copy()
