@@ -8,7 +8,7 @@ explained in `prml.loops.problem`.
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.problem import add_correction, margins, slack, slacks
+from prml.loops.problem import add_correction, dual_value, margins, slack, slacks
 from prml.loops.rows import row_axpy, row_dot, row_square_axpy
 
 
@@ -103,10 +103,12 @@ def newton_direction(p, free, group_weight, rho_alpha, gz, gwt, goffset, dz, dwt
     X, rows, sign, group = p.X, p.rows, p.sign, p.group
     indptr, indices, values = p.indptr, p.indices, p.values
     mz, mwt = np.empty_like(gz), np.empty_like(gwt)
-    every = group_weight.copy()
+    every, shared = group_weight.copy(), np.zeros(len(group_weight), np.bool_)
     for j in free:
         every[group[j]] += rho_alpha
-    touched = np.flatnonzero(every)
+        shared[group[j]] = True
+    # The groups whose slack weighs: those with a free example wait for it, the others do not.
+    mixed, alone = np.flatnonzero(shared), np.flatnonzero((every > 0.0) & ~shared)
     moffset = diagonal(p, free, every, rho_alpha, mz, mwt)
     dz[:] = 0.0
     dwt[:] = 0.0
@@ -115,13 +117,21 @@ def newton_direction(p, free, group_weight, rho_alpha, gz, gwt, goffset, dz, dwt
     length = gz @ pz + gwt @ pwt + goffset * poffset
     start = length
     qz, qwt = np.empty_like(gz), np.empty_like(gwt)
-    dxi, pull = np.empty_like(group_weight), np.zeros_like(group_weight)
+    dxi, pull = np.empty_like(group_weight), np.empty_like(group_weight)
     n_products = 0
     while n_products < max_cg and length > tol * tol * start and length > 1e-300:
         n_products += 1
         if p.teacher_bias == 0.0:
             poffset = -pwt.sum()
-        for g in touched:
+        pwt0 = poffset + pwt.sum()  # 0 without the privileged intercept
+        for l in range(len(qwt)):
+            qwt[l] = p.gamma2 * (pwt[l] + pwt0)
+        qoffset = 0.0
+        for g in alone:
+            r = group_weight[g] * slack(indptr, indices, values, g, poffset, pwt)
+            qoffset += r
+            add_correction(indptr, indices, values, g, r, qwt)
+        for g in mixed:
             dxi[g] = slack(indptr, indices, values, g, poffset, pwt)
             pull[g] = group_weight[g] * dxi[g]
         for k in range(len(qz)):
@@ -131,7 +141,14 @@ def newton_direction(p, free, group_weight, rho_alpha, gz, gwt, goffset, dz, dwt
             r = rho_alpha * (sign[j] * row_dot(X, row, pz) + dxi[group[j]])
             pull[group[j]] += r
             row_axpy(X, row, sign[j] * r, qz)
-        qoffset = teacher_pullback(p, poffset, pwt, pull, qwt)
+        for g in mixed:
+            qoffset += pull[g]
+            add_correction(indptr, indices, values, g, pull[g], qwt)
+        if p.teacher_bias > 0.0:
+            qoffset += p.gamma2 * pwt0
+        else:
+            qwt -= qoffset
+            qoffset = 0.0
         step = length / (pz @ qz + pwt @ qwt + poffset * qoffset)
         if not np.isfinite(step):
             break
@@ -261,3 +278,18 @@ def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max
     xi += t * dxi
     offset[0] += t * doffset
     return length, n_products
+
+
+@jit
+def advance(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg, tol, *room):
+    """One `newton_step`, then the multipliers of the new point, into `room`, and their dual value.
+
+    room = (alpha, beta, free, zsum, sigma), as `multipliers` fills them. Returns the squared length
+    of the gradient before the step and the dual value after it.
+    """
+    alpha, beta, free, zsum, sigma = room
+    length, _ = newton_step(
+        p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg, tol
+    )
+    multipliers(p, m, xi, alpha0, beta0, rho_alpha, rho_beta, alpha, beta, free, zsum, sigma)
+    return length, dual_value(p, alpha, zsum, sigma)

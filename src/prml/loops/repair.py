@@ -3,7 +3,7 @@
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.problem import slack, slacks
+from prml.loops.problem import primal_value, slack, slacks
 
 
 @jit
@@ -78,3 +78,22 @@ def cheapest_entries(p, out):
             if price[indices[e]] / values[e] < least:
                 out[g] = e
                 least = price[indices[e]] / values[e]
+
+
+@jit
+def cheapest_repair(p, z, wt, offset, m, xi, lift, cheapest, out):
+    """Make a point feasible by `raise_slacks` after a part of the lift; keep the cheapest, in out.
+
+    lift is what the offset alone would have to be raised by. Returns the objective and the offset.
+    """
+    needed, raised, trial = np.empty_like(xi), np.empty_like(xi), np.empty_like(wt)
+    needed_slacks(p, m, needed)
+    best, best_offset = np.inf, offset
+    for part in (0.0, 0.1, 0.3):
+        trial[:] = wt
+        trial_offset = raise_slacks(p, needed, cheapest, offset + part * lift, trial, raised)
+        value = primal_value(p, z, trial, trial_offset, m, raised)
+        if value < best:
+            best, best_offset = value, trial_offset
+            out[:] = trial
+    return best, best_offset

@@ -6,7 +6,7 @@ The letters are explained in `prml.loops.problem`; Newton's method is in `prml.l
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.newton import multipliers, newton_direction, newton_step
+from prml.loops.newton import advance, multipliers, newton_step
 from prml.loops.problem import (
     Problem,
     add_correction,
@@ -16,24 +16,23 @@ from prml.loops.problem import (
     primal_value,
     slacks,
 )
-from prml.loops.repair import cheapest_entries, needed_slacks, raise_slacks, smallest_lift
+from prml.loops.repair import cheapest_entries, cheapest_repair, smallest_lift
 from prml.loops.rows import Csr, Dense, row_axpy, row_dot
 
 __all__ = [
     "Csr",
     "Dense",
     "Problem",
+    "advance",
     "cheapest_entries",
+    "cheapest_repair",
     "dual_state",
     "dual_value",
     "group_sums",
     "margins",
     "multipliers",
-    "needed_slacks",
-    "newton_direction",
     "newton_step",
     "primal_value",
-    "raise_slacks",
     "row_axpy",
     "row_dot",
     "slacks",
