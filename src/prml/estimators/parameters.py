@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,10 @@ NON_NEGATIVE: Check = (lambda v: _real(v) and 0 <= v < math.inf, "a finite numbe
 POSITIVE_OR_NONE: Check = (lambda v: v is None or _positive(v), "a number above 0, or None")
 COUNT: Check = (_count, "a whole number, 1 or more")
 COUNT_OR_NONE: Check = (lambda v: v is None or _count(v), "a whole number, 1 or more, or None")
+PATH_OR_NONE: Check = (
+    lambda v: v is None or (isinstance(v, str | os.PathLike) and str(v) != ""),
+    "the name of a file, or None",
+)
 YES_NO: Check = (lambda v: isinstance(v, bool | np.bool_), "True or False")
 
 

@@ -125,6 +125,10 @@ class PrBR(PrivilegedEstimator):
     (2, 3)
     """
 
+    _parameter_table = PrivilegedEstimator._parameter_table | {
+        "checkpoint": (lambda value: value is None, "None (only PrML keeps its fits in a file)"),
+    }
+
     def __init__(
         self,
         *,

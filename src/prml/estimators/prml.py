@@ -9,6 +9,7 @@ from prml.estimators import parameters as allowed
 from prml.estimators.privileged import PrivilegedEstimator
 from prml.monitor import Monitor
 from prml.solvers.alternating import solve_alternating
+from prml.solvers.checkpoint import SECONDS_BETWEEN_WRITES, Checkpoint
 from prml.solvers.lowrank import LowRankSolution, solve_low_rank
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -57,7 +58,12 @@ class PrML(PrivilegedEstimator):
     random_state, callbacks, verbose, warm_start, keep_duals
         As in `PrBR`; callbacks are called after each evaluation of the bounds.
     checkpoint : str or path, optional
-        File in which the fit is kept while it runs; a fit that finds it goes on from there.
+        File in which the fit is kept while it runs, written every few seconds; the same fit called
+        again goes on from there (`history_` then begins there too). It is removed when `tol` is
+        reached and kept when the fit stopped before, by `max_iter`, `max_time`, a callback or a
+        crash: with a higher limit or another `tol` it can go on. A file that is damaged or was
+        written for other data or parameters is refused. Fits that run at the same time need files
+        of their own. Only with algorithm="convex".
 
     Attributes
     ----------
@@ -89,7 +95,9 @@ class PrML(PrivilegedEstimator):
         "gamma1": allowed.POSITIVE,
         "n_components": allowed.COUNT_OR_NONE,
         "algorithm": allowed.one_of("convex", "alternating"),
+        "checkpoint": allowed.PATH_OR_NONE,
     }
+    _checkpoint_every = SECONDS_BETWEEN_WRITES
 
     def __init__(
         self,
@@ -185,9 +193,19 @@ class PrML(PrivilegedEstimator):
         full = min(training_set.n_labels, training_set.n_features + 1)
         k = min(self.n_components or full, full)
         if self.algorithm == "alternating":
+            if self.checkpoint is not None:
+                raise ValueError(
+                    f"PrML: checkpoint is {str(self.checkpoint)!r} and algorithm is 'alternating'; "
+                    "only algorithm='convex' keeps its fits in a file."
+                )
             return solve_alternating(training_set, numbers, gamma1, n_components=k, **common)
         solution = solve_low_rank(
-            training_set, numbers, gamma1, starts=self._starts(training_set, numbers), **common
+            training_set,
+            numbers,
+            gamma1,
+            starts=self._starts(training_set, numbers),
+            checkpoint=self._open_checkpoint(training_set, numbers),
+            **common,
         )
         if solution.factors.rank <= k:
             return solution
@@ -202,6 +220,19 @@ class PrML(PrivilegedEstimator):
             D=gamma1**0.25 * np.sqrt(values)[:, None] * right,
             dual_objective=solution.dual_objective,
             **common,
+        )
+
+    def _open_checkpoint(
+        self, training_set: TrainingSet, numbers: Hyperparameters
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        return Checkpoint(
+            self.checkpoint,
+            training_set,
+            numbers,
+            float(self.gamma1),
+            every=self._checkpoint_every,
         )
 
     def _warn_of_the_gap(self) -> None:

@@ -31,6 +31,20 @@ _PADDING_ID = 0x7072  # "pr": a private extra field that moves the array to an a
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: equal models make equal files
 
+# What a damaged file can make the readers of zip, JSON and NumPy say.
+DAMAGE = (
+    zipfile.BadZipFile,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 
 MmapMode = Literal["r", "c"] | None
 

@@ -1,8 +1,6 @@
 """What is here: `save_model`, `load_model` and `read_header`."""
 
 import errno
-import struct
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,25 +11,10 @@ import scipy
 import sklearn
 
 from prml import __version__
-from prml.persistence.archive import FORMAT, ArchiveReader, MmapMode, write_archive
+from prml.persistence.archive import DAMAGE, FORMAT, ArchiveReader, MmapMode, write_archive
 from prml.persistence.classes import name_of
 from prml.persistence.errors import ModelFileError
 from prml.persistence.tree import Decoder, Encoder
-
-# What a damaged file can make the readers of zip, JSON and NumPy say.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    struct.error,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    RecursionError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
 
 
 def save_model(model: Any, path: str | Path, *, metadata: dict[str, Any] | None = None) -> Path:
@@ -153,7 +136,7 @@ def _reading(path: str | Path, mmap_mode: MmapMode, verify: bool) -> Iterator[Ar
         raise ModelFileError(
             f"{path} cannot be read as a model: its directory is damaged."
         ) from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(
             f"{path} cannot be read as a model: {reason.rstrip('.')}; expected a file written by "

@@ -27,6 +27,7 @@ from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import visit
 from prml.monitor import Monitor
+from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import lift_direction
 from prml.solvers.given_margins import fit_teacher
 from prml.solvers.spectral import Factors, largest_singular_value, threshold
@@ -253,7 +254,7 @@ def solve_low_rank(
     monitor: Monitor,
     n_jobs: int | None = None,
     starts: list | None = None,
-    checkpoint=None,
+    checkpoint: Checkpoint | None = None,
 ) -> LowRankSolution:
     """Minimise the convex objective to the relative duality gap `tol`.
 
@@ -270,7 +271,7 @@ def solve_low_rank(
     best = _best_of_nothing(rounds)
     if checkpoint is not None:
         best = checkpoint.restore(rounds, best)
-    last_gap = np.inf
+    last_gap = relative_gap(best.objective, best.dual_objective) if rounds.round else np.inf
     with threadpool_limits(rounds.n_jobs):
         try:
             while rounds.round < max_iter and not monitor.out_of_time:
@@ -286,16 +287,20 @@ def solve_low_rank(
                     gap=gap,
                     rank=best.factors.rank,
                 )
-                if checkpoint is not None:
-                    checkpoint.save(rounds, best)
                 if gap <= tol or stop:
                     break
                 # sweeps bring the first digits; when they slow down, Newton steps take over
                 rounds.use_newton = rounds.use_newton or gap > 0.7 * last_gap
                 last_gap = gap
                 rounds.balance(*residuals)
+                if checkpoint is not None:
+                    checkpoint.save(rounds, best)
         except KeyboardInterrupt:
-            monitor.interrupted()
+            monitor.interrupted()  # in the middle of a round: the last checkpoint stays as it is
+        else:
+            if checkpoint is not None:
+                gap = relative_gap(best.objective, best.dual_objective)
+                checkpoint.close(rounds, best, solved=gap <= tol)
     return best
 
 
