@@ -15,6 +15,7 @@ COMMANDS = {
     "predict": ("prml.cli.predict", "Label new examples: labels, scores, the best k."),
     "evaluate": ("prml.cli.evaluate", "Score a model on labelled examples."),
     "inspect": ("prml.cli.inspect", "Tell what a model file holds."),
+    "report": ("prml.cli.report", "Write a page about a model and how it does."),
     "export": ("prml.cli.export", "Write a model as an ONNX file."),
     "datasets": ("prml.cli.datasets", "List the datasets that can be named, or fetch one."),
 }
