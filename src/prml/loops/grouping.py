@@ -9,7 +9,7 @@ from prml.loops.jit import jit
 def group_equal_rows(indptr, indices, values, rows, local, keys):
     """Number the distinct vectors among CSR rows restricted to the columns with local >= 0.
 
-    keys holds one random 64-bit number a column; rows are hashed by the sum of value * key and
+    keys holds one random number below 2^40 a column; rows are hashed by the sum of value * key and
     compared entry by entry on a hit, so that the result is exact. Columns are sorted within rows.
     Returns the group of each row and, for each group, the row that stands for it.
     """
@@ -23,11 +23,11 @@ def group_equal_rows(indptr, indices, values, rows, local, keys):
     n_groups = 0
     for k in range(n):
         row = rows[k]
-        key = np.uint64(0)
+        key = 0
         for e in range(indptr[row], indptr[row + 1]):
             if local[indices[e]] >= 0:
-                key += keys[indices[e]] * np.uint64(values[e])
-        slot = np.int64(key >> np.uint64(20)) & (size - 1)
+                key += keys[indices[e]] * np.int64(values[e])
+        slot = key & (size - 1)
         while True:
             g = table[slot]
             if g < 0:

@@ -87,9 +87,7 @@ class LabelFeatures:
         self.bias = float(intercept and enabled)
         self.enabled = enabled
         # Fixed keys: the groups do not depend on anything the user sets.
-        self._keys = np.random.default_rng(0).integers(
-            1, 2**63, size=self.n_labels, dtype=np.uint64
-        )
+        self._keys = np.random.default_rng(0).integers(1, 2**40, size=self.n_labels)
 
     @property
     def correction(self) -> sp.csr_matrix:
