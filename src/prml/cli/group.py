@@ -17,6 +17,7 @@ COMMANDS = {
     "inspect": ("prml.cli.inspect", "Tell what a model file holds."),
     "report": ("prml.cli.report", "Write a page about a model and how it does."),
     "export": ("prml.cli.export", "Write a model as an ONNX file."),
+    "bench": ("prml.cli.bench", "Compare methods by the paper's protocol, and write it up."),
     "datasets": ("prml.cli.datasets", "List the datasets that can be named, or fetch one."),
 }
 

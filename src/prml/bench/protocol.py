@@ -1,0 +1,253 @@
+"""What is here: one cell of the comparison - a dataset, a method, a trial - from data to figures.
+
+Trial t: the examples are permuted by `numpy.random.default_rng(t)`, the first half trains and the
+rest tests. Parameters come from a 3-fold search by average precision inside the training half;
+test data are looked at once, by the fitted model.
+"""
+
+import math
+import time
+import warnings
+import zlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from prml.baselines import break_ties_by_label
+from prml.bench import provenance
+from prml.bench.methods import Method, Parameters, Setting
+from prml.bench.results_file import Record
+from prml.metrics import SIX, evaluate
+from prml.model_selection import MultilabelStratifiedKFold
+
+# How the features are prepared, for every method alike; "none" where not listed.
+SCALES = {"eurlex": "unit", "mediamill": "standard", "emotions": "standard", "flags": "standard"}
+N_FOLDS = 3
+SEARCH_METRIC = "average_precision"
+MAX_SEARCH_ROWS = 5000  # "part of the training points", as the paper has it
+SEARCH_SHARE = 0.6  # of a cell's time limit; the rest is for the last fit
+N_NOTES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A dataset under its name; `scale` is "none", "unit" (rows) or "standard" (columns)."""
+
+    name: str
+    X: Any
+    Y: sp.csr_matrix
+    scale: str = "none"
+    label_names: Any = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Sizes and a checksum of the labels: two files of one name are told apart by it."""
+        Y = self.Y
+        check = zlib.crc32(Y.indices.astype("<i4").tobytes(), zlib.crc32(Y.indptr.astype("<i8")))
+        return f"{self.X.shape[0]}x{self.X.shape[1]}x{Y.shape[1]}-{check:08x}"
+
+    @property
+    def size(self) -> float:
+        """Work of a pass over the training half for every label."""
+        entries = self.X.nnz if sp.issparse(self.X) else self.X.size
+        # coordinate descent on dense columns of one scale needs many more passes
+        return 0.5 * entries * self.Y.shape[1] * (1.0 if sp.issparse(self.X) else 20.0)
+
+
+class Halves(NamedTuple):
+    """Training and test part of a trial, scaled by what the training part tells."""
+
+    X_train: Any
+    Y_train: sp.csr_matrix
+    X_test: Any
+    Y_test: sp.csr_matrix
+
+
+class Searched(NamedTuple):
+    """What the search chose, its mean score, and how much it could try."""
+
+    parameters: Parameters
+    score: float | None
+    n_tried: int
+    n_rows: int
+
+
+def load_data(name: str) -> Data:
+    """A dataset of `prml.datasets`, with the scaling that every method gets."""
+    from prml.datasets import load_dataset
+
+    bunch = load_dataset(name)
+    scale = SCALES.get(bunch.name, "none")
+    return Data(bunch.name, bunch.X, bunch.Y.tocsr(), scale, bunch.label_names)
+
+
+def halves(data: Data, trial: int) -> Halves:
+    """Trial t of the protocol.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from prml.bench.protocol import Data, halves
+    >>> data = Data("tiny", np.arange(5.0)[:, None], sp.csr_matrix(np.eye(5)))
+    >>> parts = halves(data, trial=0)
+    >>> parts.X_train.ravel().tolist(), parts.X_test.ravel().tolist()
+    ([4.0, 2.0], [3.0, 1.0, 0.0])
+    """
+    n = data.X.shape[0]
+    order = np.random.default_rng(trial).permutation(n)
+    train, test = order[: n // 2], order[n // 2 :]
+    X_train, X_test = data.X[train], data.X[test]
+    if data.scale != "none":
+        scaler = (
+            Normalizer()
+            if data.scale == "unit"
+            else StandardScaler(with_mean=not sp.issparse(data.X))
+        )
+        X_train = scaler.fit_transform(X_train)
+        X_test = scaler.transform(X_test)
+    return Halves(X_train, data.Y[train], X_test, data.Y[test])
+
+
+def search(
+    method: Method,
+    X: Any,
+    Y: sp.csr_matrix,
+    *,
+    seed: int,
+    jobs: int | None = None,
+    seconds: float | None = None,
+    grid: tuple[Parameters, ...] | None = None,
+) -> Searched:
+    """Choose the parameters by 3-fold cross-validation on (X, Y).
+
+    Out of time, the best of what was tried is chosen; the first entry is always tried.
+    """
+    grid = method.grid if grid is None else grid
+    if len(grid) == 1:
+        return Searched(grid[0], None, 1, 0)
+    end = math.inf if seconds is None else time.perf_counter() + seconds
+    if X.shape[0] > MAX_SEARCH_ROWS:
+        rows = np.random.default_rng([seed, 1]).permutation(X.shape[0])[:MAX_SEARCH_ROWS]
+        X, Y = X[rows], Y[rows]
+    folds = list(MultilabelStratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, Y))
+    best: tuple[float, Parameters] = (-math.inf, grid[0])
+    n_tried = 0
+    longest = 0.0
+    for parameters in grid:
+        now = time.perf_counter()
+        if n_tried and now + longest > end:
+            continue  # a dearer entry than any so far may follow, but so may a cheaper one
+        limit = None if seconds is None else max(end - now, 1.0) / N_FOLDS
+        setting = Setting(Y.shape[1], seed, jobs, limit, searching=True)
+        scores = []
+        for train, test in folds:
+            model = method.build(parameters, setting).fit(X[train], Y[train])
+            table = evaluate(Y[test], model.decision_function(X[test]), metrics=[SEARCH_METRIC])
+            scores.append(table[SEARCH_METRIC])
+        n_tried += 1
+        longest = max(longest, time.perf_counter() - now)
+        mean = float(np.mean(scores))
+        if mean > best[0]:
+            best = (mean, parameters)
+    return Searched(best[1], best[0] if math.isfinite(best[0]) else None, n_tried, X.shape[0])
+
+
+def quick_grid(method: Method) -> tuple[Parameters, ...]:
+    """The first two entries: enough to walk every line of a search."""
+    return method.grid[:2]
+
+
+def run_cell(
+    data: Data,
+    method: Method,
+    trial: int,
+    *,
+    setup: str = "full",
+    jobs: int | None = None,
+    seconds: float | None = None,
+) -> Record:
+    """Run one cell; whatever happens becomes a record, with `error` when it failed."""
+    start = time.perf_counter()
+    measured = provenance.restart_peak_memory()
+    record: Record = {
+        "dataset": data.name,
+        "method": method.name,
+        "trial": trial,
+        "setup": setup,
+        "code": provenance.code_version(),
+        "seed": trial,
+        "data": data.fingerprint,
+        "scale": data.scale,
+        "jobs": jobs,
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            record |= _fit_and_score(data, method, trial, setup, jobs, seconds)
+        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+            record["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    record["seconds"] = round(time.perf_counter() - start, 3)
+    record["peak_mb"] = provenance.peak_memory() if measured else None
+    notes = dict.fromkeys(f"{w.category.__name__}: {str(w.message)[:160]}" for w in caught)
+    record["notes"] = list(notes)[:N_NOTES]
+    record["n_notes"] = len(caught)
+    record["versions"] = provenance.versions()
+    record["machine"] = provenance.machine()
+    record["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+    return record
+
+
+def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
+    parts = halves(data, trial)
+    found = search(
+        method,
+        parts.X_train,
+        parts.Y_train,
+        seed=trial,
+        jobs=jobs,
+        seconds=None if seconds is None else SEARCH_SHARE * seconds,
+        grid=quick_grid(method) if setup == "quick" else None,
+    )
+    limit = None if seconds is None else (1.0 - SEARCH_SHARE) * seconds
+    setting = Setting(data.Y.shape[1], trial, jobs, limit, searching=False)
+    before = time.perf_counter()
+    model = method.build(found.parameters, setting).fit(parts.X_train, parts.Y_train)
+    fit_seconds = time.perf_counter() - before
+    fitted = model[-1] if hasattr(model, "named_steps") else model
+    scores = model.decision_function(parts.X_test)
+    if getattr(fitted, "scores", None) == "hard":
+        scores = break_ties_by_label(scores)  # as the published comparisons did
+    table = evaluate(parts.Y_test, scores, cut=getattr(fitted, "_cut", 0.0))
+    return {
+        "params": _plain(getattr(fitted, "best_params_", None) or found.parameters),
+        "metrics": {name: _plain(table[name]) for name in SIX},
+        "fit_seconds": round(fit_seconds, 3),
+        "search": {
+            "tried": found.n_tried,
+            "of": len(quick_grid(method) if setup == "quick" else method.grid),
+            "rows": found.n_rows,
+            "score": found.score,
+        },
+        "n_train": int(parts.Y_train.shape[0]),
+        "gap": _plain(getattr(fitted, "dual_gap_", None)),
+        "rank": _plain(getattr(fitted, "rank_", None)),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold; infinities as text, NaN as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

@@ -1,0 +1,222 @@
+"""What is here: `prml bench` - run the comparison of methods, and write it up."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prml.cli.output import Output, with_output
+from prml.cli.tables import DataOptions, read_table, with_data_options
+
+FOLDER = Path("benchmarks/results")
+STUDY_FOLDER_HELP = "The folder of the results."
+
+
+@click.group("bench", epilog="Example: prml bench paper --dataset flags --trials 2 --quick")
+def bench_command() -> None:
+    """Compare methods on the paper's datasets or on your own, and write it up."""
+
+
+def with_run_options(command: Callable) -> Callable:
+    """Add the options that `paper` and `run` share; the command is given them as `run`."""
+
+    @click.option("-m", "--method", "methods", multiple=True, help="A method; may be repeated.")
+    @click.option(
+        "--trials", type=click.IntRange(1), default=10, show_default=True, help="Halves to draw."
+    )
+    @click.option(
+        "--budget",
+        type=click.FloatRange(0, min_open=True),
+        help="Minutes; no cell is begun that is expected to end later.",
+    )
+    @click.option(
+        "--cell-limit",
+        type=click.FloatRange(0, min_open=True),
+        default=60.0,
+        show_default=True,
+        help="Minutes for one cell: its search is cut, and its fit where that is possible.",
+    )
+    @click.option("--jobs", type=int, default=1, show_default=True, help="Threads of each fit.")
+    @click.option("--quick", is_flag=True, help="Two settings a search; kept apart in the results.")
+    @click.option("--redo", is_flag=True, help="Run again what another version of the code did.")
+    @wraps(command)
+    def wrapped(
+        *args: Any, methods, trials, budget, cell_limit, jobs, quick, redo, **others: Any
+    ) -> Any:
+        run = {
+            "methods": methods,
+            "n_trials": trials,
+            "budget": None if budget is None else 60.0 * budget,
+            "cell_limit": 60.0 * cell_limit,
+            "jobs": jobs,
+            "setup": "quick" if quick else "full",
+            "redo": redo,
+        }
+        return command(*args, run=run, **others)
+
+    return wrapped
+
+
+def with_results(default: Path | None) -> Callable:
+    return click.option(
+        "--results",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=default,
+        show_default=default is not None,
+        help="The results file; finished cells in it are not run again.",
+    )
+
+
+@bench_command.command("paper")
+@click.option("-d", "--dataset", "datasets", multiple=True, help="A dataset; may be repeated.")
+@with_results(FOLDER / "paper.jsonl")
+@with_run_options
+@with_output
+def paper_command(
+    output: Output, run: dict[str, Any], datasets: tuple[str, ...], results: Path
+) -> None:
+    """Run the protocol of the paper: ten halves, parameters searched inside the training half.
+
+    Every finished cell is written at once: a run that is stopped, even by kill -9, goes on where it
+    was. Cheap cells and first trials come first.
+    """
+    from prml.bench import PAPER_DATASETS, load_data
+
+    loaded = [load_data(name) for name in dict.fromkeys(datasets or PAPER_DATASETS)]
+    _run(output, run, loaded, results)
+
+
+@bench_command.command("run")
+@click.option("--data", required=True, help="A data file, or the name of a dataset.")
+@click.option(
+    "--scale",
+    type=click.Choice(["none", "unit", "standard"]),
+    help="Rows of unit norm, or columns of unit variance; dense data: standard, else none.",
+)
+@with_results(None)
+@with_data_options
+@with_run_options
+@with_output
+def run_command(
+    output: Output,
+    run: dict[str, Any],
+    options: DataOptions,
+    data: str,
+    scale: str | None,
+    results: Path | None,
+) -> None:
+    """Run the same comparison on data of your own."""
+    import scipy.sparse as sp
+
+    from prml.bench import Data
+    from prml.bench.summary import summarise
+
+    table = read_table(data, options)
+    if table.Y is None or table.Y.shape[1] == 0:
+        raise click.UsageError(f"{data}: no labels to learn; --labels tells which columns they are")
+    name = Path(data).name.split(".")[0]
+    if table.is_text:
+        # idf weights see all lines, labels none
+        from prml.datasets.debtags import make_vectorizer
+
+        X = make_vectorizer(min_df=2 if table.n_rows >= 100 else 1).fit_transform(table.X)
+    else:
+        X = table.X
+    X = sp.csr_matrix(X) if sp.issparse(X) else X
+    _check_labels(data, table.Y)
+    scale = scale or ("none" if sp.issparse(X) else "standard")
+    mine = Data(name, X, sp.csr_matrix(table.Y), scale, table.label_names)
+    results = results or Path(f"{name}-bench.jsonl")
+    records = _run(output, run, [mine], results)
+    if not output.as_json:
+        _print_rows(output, summarise(records, run["setup"]), name)
+
+
+def _check_labels(data: str, Y: Any) -> None:
+    import numpy as np
+    import scipy.sparse as sp
+
+    if Y.shape[0] < 12:
+        raise ValueError(f"{data} holds {Y.shape[0]} examples; expected at least 12 to split.")
+    if not sp.issparse(Y) and np.isnan(np.asarray(Y, dtype=float)).any():
+        raise ValueError(f"{data} has unknown labels; the compared methods need them all.")
+
+
+def _run(output: Output, run: dict[str, Any], datasets: Sequence[Any], path: Path) -> list:
+    """Run the cells with progress; say what was done; return all records of the file."""
+    from prml.bench import ResultsFile, choose_methods, run_cells
+    from prml.bench.provenance import code_version
+
+    run = dict(run)
+    methods = choose_methods(run.pop("methods"))
+    file = ResultsFile(path)
+    others = {r.get("code") for r in file.read()} - {code_version()}
+    if others and not run["redo"]:
+        output.remark(
+            f"note: {path} has cells of {len(others)} other version(s) of the code, which are kept "
+            "and marked; --redo runs them again."
+        )
+    total = len(datasets) * len(methods) * run["n_trials"]
+    output.remark(f"{total} cells: {len(datasets)} datasets, {len(methods)} methods.")
+    failures = []
+    with output.progress("Cells", total=None) as advance:
+
+        def watch(progress: Any) -> None:
+            cell, record = progress.cell, progress.record
+            if record is None:
+                note = f"{cell.data.name} {cell.method.name} trial {cell.trial}"
+                left = _duration(progress.seconds_left)
+                count = f"{progress.n_done} of {progress.n_cells}"
+                advance(0, note=f"{count}, about {left} left: {note}")
+            elif "error" in record:
+                failures.append(f"{cell.data.name} {cell.method.name}: {record['error']}")
+
+        new = run_cells(file, datasets, methods, watch=watch, **run)
+    records = file.read()
+    file.close()
+    for failure in dict.fromkeys(failures):
+        output.remark(f"failed: {failure}")
+    wanted = {
+        (d.name, m.name, t) for d in datasets for m in methods for t in range(run["n_trials"])
+    }
+    done = {(r["dataset"], r["method"], r["trial"]) for r in records if r["setup"] == run["setup"]}
+    missing = len(wanted - done)
+    if output.as_json:
+        output.json({"results": str(path), "new_cells": len(new), "missing_cells": missing})
+    else:
+        output.line(f"{path}: {len(new)} new cells, {missing} of {len(wanted)} still to do.")
+    return records
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _print_rows(output: Output, rows: Sequence[Any], name: str) -> None:
+    from prml.bench.summary import SHORT_TITLES, figure
+
+    lines = [
+        [row.method, *(figure(mean) for mean in row.mean), str(row.n_trials), f"{row.seconds:.1f}"]
+        for row in rows
+        if row.dataset == name and row.n_trials
+    ]
+    output.table(["method", *SHORT_TITLES, "trials", "s"], lines)
+
+
+@bench_command.command("methods")
+@with_output
+def methods_command(output: Output) -> None:
+    """List the methods that can be compared."""
+    from prml.bench.methods import METHODS, is_available
+
+    rows = [m for m in METHODS.values() if is_available(m)]
+    if output.as_json:
+        output.json({m.name: {"summary": m.summary, "searched": len(m.grid)} for m in rows})
+        return
+    for method in rows:
+        searched = f"; {len(method.grid)} settings searched" if len(method.grid) > 1 else ""
+        output.line(f"{method.name:<13} {method.summary}{searched}")
