@@ -1,0 +1,59 @@
+"""What is here: eurlex and mediamill, two threads, with the peak of the memory; tens of minutes."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from benchmarks.bars import Figure
+from benchmarks.datasets import LARGE, load_split
+from benchmarks.objective import SETTINGS, Task
+from benchmarks.rows import Options
+from benchmarks.rows.time_to_gap import ratio, warm_up
+from benchmarks.solvers import one_vs_rest, prml_convex
+from benchmarks.timing import forget_peak_memory, measure, peak_memory
+
+SETTING = "theta 2, C .01"
+THREADS = 2
+
+
+def measure_large(options: Options) -> Iterator[Figure]:
+    """The rows eurlex, mediamill and memory; each fit runs once."""
+    for name in [name for name in LARGE if name in options.rows]:
+        split = load_split(name, quick=options.quick)
+        task = Task(SETTINGS[SETTING], 1e-2, THREADS)
+        warm_up(name, prml_convex.solve, task)
+        forget_peak_memory()
+        ours = measure(partial(prml_convex.solve, split, task), THREADS)
+        peak = peak_memory()
+        theirs = measure(partial(one_vs_rest.solve_svc, split, task), THREADS)
+        yield ratio(name, split, SETTING, ours, theirs, peak_gb=peak)
+        if name == "eurlex":
+            yield Figure("memory", name, SETTING, peak, None, "", {"peak_gb": peak})
+
+
+def measure_logistic(options: Options) -> Iterator[Figure]:
+    """PrML against logistic regression at a C chosen beforehand; the choice is not timed."""
+    for name in options.datasets:
+        split = load_split(name, quick=options.quick)
+        task = Task(SETTINGS[SETTING], 1e-2)
+        warm_up(name, prml_convex.solve, task)
+        model = one_vs_rest.tuned_logistic(split)
+        ours = measure(partial(prml_convex.solve, split, task))
+        theirs = measure(partial(one_vs_rest.fit_each_label, model, split, 1))
+        yield ratio("logistic", split, f"{SETTING}; theirs C {model.C:g}", ours, theirs)
+
+
+def measure_threads(options: Options) -> Iterator[Figure]:
+    """Speed-up of two threads over one."""
+    for name in options.datasets:
+        split = load_split(name, quick=options.quick)
+        warm_up(name, prml_convex.solve, Task(SETTINGS[SETTING], 1e-2))
+        runs = []
+        for _ in range(options.repeats):
+            pair = []
+            for threads in (1, THREADS):
+                task = Task(SETTINGS[SETTING], 1e-2, threads)
+                pair.append(measure(partial(prml_convex.solve, split, task), threads)[0])
+            runs.append(pair)
+        one, two = (min(pair[k].wall for pair in runs) for k in (0, 1))
+        note = f"{one:.3g} s on one thread, {two:.3g} s on two"
+        yield Figure("threads", name, SETTING, one / two, None, note, {"one": one, "two": two})

@@ -1,0 +1,40 @@
+"""What is here: our D-step at fixed G = W'W: label by label, no k x d work."""
+
+import numpy as np
+
+from prml.loops import svmplus as loops
+from prml.solvers.svmplus import cold_start
+from prml.solvers.training_set import Hyperparameters, TrainingSet
+
+
+class DStep:
+    """Multipliers, M (rows sum_j alpha_ij y_ij x_j) and the teachers' sums of every label.
+
+    Parameters
+    ----------
+    data : TrainingSet
+    numbers : Hyperparameters
+    G : ndarray of shape (n_labels, n_labels)
+    """
+
+    def __init__(self, data: TrainingSet, numbers: Hyperparameters, G: np.ndarray):
+        self.G = G
+        self.problems = [data.problem(i, numbers) for i in range(data.n_labels)]
+        self.alpha, self.beta = map(list, zip(*map(cold_start, self.problems), strict=True))
+        self.M = np.zeros((data.n_labels, data.n_features + 1))
+        self.sums = []
+        for problem, alpha, beta in zip(self.problems, self.alpha, self.beta, strict=True):
+            u, s = np.empty(problem.n_teachers), np.empty(2)
+            loops.dual_state(problem, alpha, beta, np.empty_like(problem.centre), u, s)
+            self.sums.append((u, s))
+
+    def epoch(self, rng: np.random.Generator) -> None:
+        """Every pair (alpha_ij, beta_ij) once: z_i = G[i] @ M goes through label i's sweep."""
+        for i, problem in enumerate(self.problems):
+            omega = self.G[i, i]
+            z = self.G[i] @ self.M
+            centre = z - omega * self.M[i]
+            turn = problem._replace(omega=omega, centre=centre)
+            order = rng.permutation(len(problem.rows))
+            loops.sweep(turn, order, self.alpha[i], self.beta[i], z, *self.sums[i])
+            self.M[i] = (z - centre) / omega
