@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test test-nojit lint format bench docs clean
+.PHONY: demo test test-nojit lint format bench bench-smoke docs clean
 
 demo: $(VENV)/.stamp-demo
 	$(BIN)/prml demo
@@ -27,6 +27,12 @@ format: $(VENV)/.stamp-dev
 
 bench: $(VENV)/.stamp-dev
 	$(BIN)/python -m benchmarks
+
+# All methods on two small datasets, two trials: the whole path from data to report in minutes.
+bench-smoke: $(VENV)/.stamp-dev
+	rm -rf build/bench-smoke
+	$(BIN)/prml bench paper -d emotions -d flags --trials 2 --quick --results build/bench-smoke/paper.jsonl
+	$(BIN)/prml bench report --quick --results build/bench-smoke/paper.jsonl
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

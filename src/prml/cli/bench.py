@@ -11,7 +11,6 @@ from prml.cli.output import Output, with_output
 from prml.cli.tables import DataOptions, read_table, with_data_options
 
 FOLDER = Path("benchmarks/results")
-STUDY_FOLDER_HELP = "The folder of the results."
 
 
 @click.group("bench", epilog="Example: prml bench paper --dataset flags --trials 2 --quick")
@@ -144,13 +143,20 @@ def _check_labels(data: str, Y: Any) -> None:
         raise ValueError(f"{data} has unknown labels; the compared methods need them all.")
 
 
-def _run(output: Output, run: dict[str, Any], datasets: Sequence[Any], path: Path) -> list:
+def _run(
+    output: Output,
+    run: dict[str, Any],
+    datasets: Sequence[Any],
+    path: Path,
+    methods: Sequence[Any] | None = None,
+) -> list:
     """Run the cells with progress; say what was done; return all records of the file."""
     from prml.bench import ResultsFile, choose_methods, run_cells
     from prml.bench.provenance import code_version
 
     run = dict(run)
-    methods = choose_methods(run.pop("methods"))
+    if methods is None:
+        methods = choose_methods(run.pop("methods"))
     file = ResultsFile(path)
     others = {r.get("code") for r in file.read()} - {code_version()}
     if others and not run["redo"]:
@@ -220,3 +226,129 @@ def methods_command(output: Output) -> None:
     for method in rows:
         searched = f"; {len(method.grid)} settings searched" if len(method.grid) > 1 else ""
         output.line(f"{method.name:<13} {method.summary}{searched}")
+
+
+@bench_command.command("report")
+@with_results(FOLDER / "paper.jsonl")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write into; by default that of the results.",
+)
+@click.option("--quick", is_flag=True, help="Report the cells of `--quick` runs.")
+@with_output
+def report_command(output: Output, results: Path, out: Path | None, quick: bool) -> None:
+    """Write a page, a Markdown table, paper_table.json and the figures from the results."""
+    from prml.bench import ResultsFile
+    from prml.bench.report import write_report
+
+    if not results.is_file():
+        raise click.UsageError(
+            f"{results}: there is no such results file; `prml bench paper` first"
+        )
+    file = ResultsFile(results)
+    records = file.read()
+    if file.n_unreadable:
+        output.remark(f"note: {results} has {file.n_unreadable} line(s) cut short; left out.")
+    paths = write_report(out or results.parent, records, setup="quick" if quick else "full")
+    if output.as_json:
+        output.json([str(path) for path in paths])
+        return
+    for path in paths:
+        output.line(str(path))
+
+
+@bench_command.command("privileged")
+@click.option("-d", "--dataset", default="corel5k", show_default=True)
+@click.option(
+    "-k", "--dimension", "dimensions", type=click.IntRange(0), multiple=True,
+    help="A number of privileged labels; may be repeated.",
+)  # fmt: skip
+@click.option("--theta", type=float, default=float("inf"), show_default=True)
+@with_results(FOLDER / "privileged.jsonl")
+@with_run_options
+@with_output
+def privileged_command(
+    output: Output,
+    run: dict[str, Any],
+    dataset: str,
+    dimensions: tuple[int, ...],
+    theta: float,
+    results: Path,
+) -> None:
+    """Study how many labels should comment on each label, as the paper's Figure 2."""
+    from prml.bench import load_data
+    from prml.bench.studies import DIMENSIONS, privileged_methods
+
+    if run.pop("methods"):
+        raise click.UsageError("--method has no meaning here: PrML is compared with LEML")
+    data = load_data(dataset)
+    methods = privileged_methods(dimensions or DIMENSIONS, theta, data.Y.shape[1])
+    _run(output, run, [data], results, methods)
+
+
+@bench_command.command("convergence")
+@click.option(
+    "-d", "--dataset", "datasets", multiple=True, default=("yeast", "enron", "corel5k"),
+    show_default=True, help="A dataset; may be repeated.",
+)  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=30, show_default=True)
+@click.option("-C", "C", type=float, default=0.01, show_default=True)
+@click.option("--gamma2", type=float, default=1.0, show_default=True)
+@click.option("--theta", type=float, default=2.0, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=FOLDER / "convergence.json",
+    show_default=True,
+)
+@with_output
+def convergence_command(
+    output: Output,
+    datasets: tuple[str, ...],
+    seconds: float,
+    C: float,
+    gamma2: float,
+    theta: float,
+    out: Path,
+) -> None:
+    """Follow the duality gap of PrML over time, by algorithm and start."""
+    from prml.bench import load_data
+    from prml.bench.studies import converge, write_convergence
+
+    panels = {}
+    with output.progress("Datasets", total=len(datasets)) as advance:
+        for name in dict.fromkeys(datasets):
+            panels[name] = converge(
+                load_data(name), C=C, gamma2=gamma2, theta=theta, seconds=seconds
+            )
+            advance(note=name)
+    write_convergence(out, panels)
+    for name, curves in panels.items():
+        for curve in curves:
+            output.line(f"{name}, {curve.name}: gap {min(curve.gaps):.2g}")
+    output.line(str(out))
+
+
+@bench_command.command("gallery")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=FOLDER / "gallery.html",
+    show_default=True,
+)
+@click.option("--corel5k/--no-corel5k", default=True, show_default=True)
+@with_output
+def gallery_command(output: Output, out: Path, corel5k: bool) -> None:
+    """Write a page of examples with their true labels and the five that PrML puts first."""
+    from prml.bench.gallery import corel5k_gallery, debtags_gallery
+    from prml.bench.report import write_gallery
+
+    makers = [debtags_gallery, *([corel5k_gallery] if corel5k else [])]
+    galleries = []
+    with output.progress("Datasets", total=len(makers)) as advance:
+        for make in makers:
+            galleries.append(make())
+            advance(note=galleries[-1].title)
+    write_gallery(out, galleries)
+    output.line(str(out))
