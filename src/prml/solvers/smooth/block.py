@@ -93,6 +93,19 @@ class Block:
             centre=None if self.centre is None else self.centre[:, columns],
         )
 
+    def around(self, centre: np.ndarray, omega: float) -> "Block":
+        """The same labels with another regulariser of z."""
+        return Block(
+            self.examples,
+            self.teachers,
+            self.signs,
+            self.costs,
+            self.loss,
+            self.numbers,
+            omega=omega,
+            centre=centre,
+        )
+
     def pack(self, Z: np.ndarray, U: np.ndarray | None) -> np.ndarray:
         """The unknowns of predictors and teachers."""
         s = (Z if self.centre is None else Z - self.centre) / self._z_scale
@@ -164,6 +177,22 @@ class Block:
         if self.costs.shape[1] == 1:
             return self.costs[:, 0] @ value
         return np.einsum("ij,ij->j", self.costs, value)
+
+    def dual_value(self, alpha: np.ndarray, slack: np.ndarray | None) -> float:
+        """The dual value of multipliers of margins and slack costs, the term of z left out.
+
+        sum c theta (-residual*)(-alpha / (c theta)) - c cost*(slack / c)
+        - |V'(alpha - slack)|^2 / (2 gamma2); -inf when they are not feasible.
+        """
+        theta = self.numbers.theta
+        # entries without cost have multipliers 0 and certify nothing
+        safe = np.where(self.costs > 0.0, self.costs, 1.0)
+        value = theta * self.loss.residual.dual(alpha / (theta * safe))
+        if slack is None:
+            return float((self.costs * value).sum())
+        value -= self.loss.cost.dual(slack / safe)
+        teacher = self._u_scale * self.teachers.back(alpha - slack)
+        return float((self.costs * value).sum() - 0.5 * np.vdot(teacher, teacher))
 
     def curvatures(self, state: State) -> tuple[np.ndarray, np.ndarray | None]:
         """Second derivatives of every entry's residual and slack cost."""

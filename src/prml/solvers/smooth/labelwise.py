@@ -11,6 +11,7 @@ from prml.solvers.smooth.block import Block, make_block
 from prml.solvers.smooth.losses import LOSSES
 from prml.solvers.smooth.newton import solve_block
 from prml.solvers.smooth.operators import Examples
+from prml.solvers.smooth.precondition import Spectra
 from prml.solvers.smooth.ridge import ridge_applies, solve_ridge
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -96,6 +97,7 @@ class _Blocks:
         self.training_set, self.numbers, self.examples = training_set, numbers, examples
         self.loss = LOSSES[loss]
         self.monitor = monitor
+        self.spectra = Spectra(examples, training_set.features, self.loss)
         features = training_set.features
         n_labels = training_set.n_labels
         self.Z = np.zeros((training_set.n_features + 1, n_labels))
@@ -169,6 +171,7 @@ class _Blocks:
             block.pack(self.Z[:, labels], None if self.U is None else self.U[:, labels]),
             tol=tol,
             max_iter=max_iter,
+            precondition=self.spectra,
             report=report,
             should_stop=should_stop,
         )

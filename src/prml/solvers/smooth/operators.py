@@ -42,20 +42,10 @@ class Examples:
         out[-1] = self.bias * R.sum(axis=0)
         return out
 
-    def square_back(self, R: np.ndarray) -> np.ndarray:
-        """(X * X)' R, (n_features + 1, B)."""
-        out = np.empty((self.n_features + 1, R.shape[1]))
-        out[:-1] = self._squares.T @ R
-        out[-1] = self.bias**2 * R.sum(axis=0)
-        return out
-
     @property
-    def _squares(self):
-        if not hasattr(self, "_kept_squares"):
-            self._kept_squares = (
-                self.X.multiply(self.X).tocsr() if sp.issparse(self.X) else self.X**2
-            )
-        return self._kept_squares
+    def n_numbers(self) -> int:
+        """How many numbers of X a product reads."""
+        return self.X.nnz if sp.issparse(self.X) else self.X.size
 
     def gram(self, weight: np.ndarray | None) -> np.ndarray:
         """X' diag(weight) X with the constant feature, (n_features + 1, n_features + 1)."""
