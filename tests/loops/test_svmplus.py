@@ -184,6 +184,9 @@ def test_newton_direction_solves_the_system_of_finite_differences(newton_case):
     )
     direction = full_vector(p, dz, dwt, doffset)
     np.testing.assert_allclose(hessian @ direction, -gradient, atol=1e-3)
+    every = weight + rho[0] * np.bincount(p.group[free[:n_free]], minlength=len(xi))
+    of_offset = newton.diagonal(p, free[:n_free], every, rho[0], dz, dwt)
+    np.testing.assert_allclose(full_vector(p, dz, dwt, of_offset), np.diag(hessian), atol=1e-3)
 
 
 def test_newton_steps_reach_the_minimum_and_keep_the_invariant(newton_case):
