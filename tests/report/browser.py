@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -25,6 +26,15 @@ FLAGS = (
 )
 KEYS = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
+# Chromium reads commands from file 3 and answers on file 4; either may be taken.
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
 
 class Browser:
     """One page in a browser of its own; `complaints` collects what its console says."""
@@ -37,8 +47,7 @@ class Browser:
         self._rest = b""
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        # Chromium reads commands from file 3 and answers on file 4
-        command = ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", CHROMIUM]
+        command = [sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), CHROMIUM]
         self._process = subprocess.Popen(
             [*command, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
             pass_fds=(theirs_in, theirs_out),
@@ -69,8 +78,12 @@ class Browser:
 
     def open(self, page: Path, *, width=1200, height=900, dark=False, phone=False) -> None:
         """Load a page and wait until it is there."""
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        wishes = {
+            "prefers-color-scheme": "dark" if dark else "light",
+            "prefers-reduced-motion": "reduce",  # a click must not chase what is still moving
+        }
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        self._call("Emulation.setEmulatedMedia", features=features)
         self._call(
             "Emulation.setDeviceMetricsOverride",
             width=width,

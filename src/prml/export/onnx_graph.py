@@ -58,7 +58,7 @@ class Graph:
         array = np.asarray(array)
         if array.dtype.kind in "UO":
             # a lone surrogate is no text that UTF-8 knows
-            texts = [str(text).encode("utf-8", "backslashreplace") for text in array.ravel()]
+            texts: Any = [str(text).encode("utf-8", "backslashreplace") for text in array.ravel()]
             tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, texts)
             self.constants.append(tensor)
             return Value(name, np.dtype(object))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 46
+WIDTH, HEIGHT = 640, 304
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 50
 MOST_POINTS = 240
 
 

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -139,28 +138,18 @@ def _markup(text: str) -> Any:
 
 
 def json_for_page(value: Any) -> Any:
-    """Write JSON that no HTML parser takes for anything else; NaN becomes null.
+    """Write JSON that no HTML parser takes for anything else.
 
     Examples
     --------
     >>> from prml.report.model_report import json_for_page
-    >>> print(json_for_page(["</script>", float("nan"), 0.5]))
+    >>> print(json_for_page(["</script>", None, 0.5]))
     ["\\u003c/script\\u003e",null,0.5]
     """
-    text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return _markup(text)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _lead(findings: Findings, data_name: str | None) -> str:

@@ -205,6 +205,20 @@ class Teachers:
     pupils: list[list[list[float]]]
     is_whole: bool
 
+    # Room for the names around the map, in its units: six and a bit for a letter, and columns'
+    # names lean by 60 degrees.
+    @property
+    def left(self) -> int:
+        return 16 + round(6.4 * max(map(len, self.names)))
+
+    @property
+    def top(self) -> int:
+        return 14 + round(0.87 * 6.4 * max(map(len, self.names)))
+
+    @property
+    def right(self) -> int:
+        return 8 + round(0.5 * 6.4 * max(map(len, self.names)))
+
 
 def teachers(findings: Findings) -> Teachers | None:
     """Who comments on whom; None when nobody does."""
@@ -250,8 +264,9 @@ def page_data(findings: Findings, taught: Teachers | None) -> dict[str, Any]:
     return data
 
 
-def _short(value: Any) -> float:
-    return float(f"{float(value):.3g}")
+def _short(value: Any) -> float | None:
+    """Three digits; JSON has no word for NaN and infinity."""
+    return float(f"{float(value):.3g}") if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -327,10 +342,14 @@ def _tags(findings: Findings, i: int, inner: np.ndarray) -> tuple[list[ShownTag]
     true, predicted, scores = findings.true[i], findings.predicted[i], findings.scores[i]
     known = None if findings.known is None else findings.known[i]
     shown = np.flatnonzero(true | (predicted if known is None else predicted & known))
+    n_more = max(0, len(shown) - MOST_TAGS)
+    if n_more:  # of too many the mistakes are worth most
+        is_right = true[shown] & predicted[shown]
+        shown = shown[np.argsort(is_right, kind="stable")[:MOST_TAGS]]
     shown = shown[np.argsort(-scores[shown], kind="stable")]
     has_teacher = hasattr(findings.learner, "privileged_coef_") and findings.n_labels > 1
     tags = []
-    for label in shown[:MOST_TAGS].tolist():
+    for label in shown.tolist():
         state = "right" if true[label] and predicted[label] else "missed"
         state = "added" if not true[label] else state
         said, reasons = "", []
@@ -340,7 +359,7 @@ def _tags(findings: Findings, i: int, inner: np.ndarray) -> tuple[list[ShownTag]
             reasons = [(clean(findings.label_names[l]), amount) for l, amount in told.reasons]
         name = clean(findings.label_names[label])
         tags.append(ShownTag(name, state, float(scores[label]), said, reasons))
-    return tags, max(0, len(shown) - MOST_TAGS)
+    return tags, n_more
 
 
 def _features(X: Any, row: int, feature_names: Any) -> str:

@@ -103,9 +103,9 @@
     const ticks = svg("g", { class: "ticks" });
     for (let k = 0; k <= 4; k++) {
       const value = low + ((high - low) * k) / 4;
-      ticks.append(svg("text", { x: x(value), y: 272, "text-anchor": k === 4 ? "end" : "middle" }, value.toPrecision(2)));
+      ticks.append(svg("text", { x: x(value), y: 274, "text-anchor": k === 4 ? "end" : "middle" }, value.toPrecision(2)));
     }
-    ticks.append(svg("text", { x: 342, y: 292, "text-anchor": "middle" }, "threshold"));
+    ticks.append(svg("text", { x: 342, y: 296, "text-anchor": "middle" }, "threshold"));
     chart.append(ticks);
     if (cut !== null) {
       const left = x(cut) > 520;
@@ -165,7 +165,7 @@
       const weight = weights[r][c];
       const [learned, who] = [data.names[labels[r]], data.names[labels[c]]];
       at("map-said").textContent = r === c ? `${learned} does not comment on itself.`
-        : weight === 0 ? `${who} says nothing about ${learned}.`
+        : Math.abs(weight) < 0.0005 ? `${who} says nothing about ${learned}.`
         : `${who} ${weight > 0 ? "excuses" : "insists on"} ${learned}: ${signed(weight)}`;
     };
     const map = at("map");
