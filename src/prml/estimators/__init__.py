@@ -2,5 +2,6 @@
 
 from prml.estimators.prbr import PrBR
 from prml.estimators.prml import PrML
+from prml.estimators.teacher_transfer import TeacherTransfer
 
-__all__ = ["PrBR", "PrML"]
+__all__ = ["PrBR", "PrML", "TeacherTransfer"]
