@@ -28,7 +28,7 @@ def ratio(
     **details: object,
 ) -> Figure:
     """Ours over theirs, with the seconds and the gap that was reached."""
-    (our_time, outcome), (their_time, _) = ours, theirs
+    (our_time, outcome), (their_time, their_outcome) = ours, theirs
     note = f"{our_time.wall:.3g} s vs {their_time.wall:.3g} s, gap {outcome.gap:.1e}"
     seconds = {"ours": our_time._asdict(), "theirs": their_time._asdict()}
     return Figure(
@@ -38,13 +38,19 @@ def ratio(
         our_time.wall / their_time.wall,
         our_time.cpu / max(their_time.cpu, 1e-9),
         note,
-        {**seconds, "gap": outcome.gap, "reached": outcome.reached, **details},
+        {
+            **seconds,
+            "gap": outcome.gap,
+            "reached": outcome.reached,
+            "theirs_reached": their_outcome.reached,
+            **details,
+        },
     )
 
 
 def warm_up(name: str, solve: Solve, task: Task) -> None:
     """Solve a small part of the same kind, so that nothing is compiled while the clock runs."""
-    solve(load_split(name, quick=True), task._replace(tol=0.1, max_time=None))
+    solve(load_split(name, quick=True), task._replace(tol=1e-6, max_time=60.0))
 
 
 def measure_time_to_gap(options: Options) -> Iterator[Figure]:

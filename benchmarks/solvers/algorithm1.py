@@ -26,6 +26,7 @@ class Algorithm1:
         self.gamma2 = gamma2
         # line 2: the diagonal; a privileged vector has L - 1 entries of size 1
         self.squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        self.norms = np.einsum("ki,ki->i", W, W)
         # line 3: multipliers at 0, and the W~ that belongs to them
         self.alpha, self.beta = np.zeros((n_labels, n)), np.zeros((n_labels, n))
         self.D = np.zeros((X.shape[1], W.shape[0]))  # transposed: a column of D in one piece
@@ -39,6 +40,7 @@ class Algorithm1:
             *self.rows,
             self.signs,
             self.squares,
+            self.norms,
             self.codes,
             self.gamma2,
             self.alpha,
@@ -49,10 +51,12 @@ class Algorithm1:
 
 
 @jit
-def update(picks, data, indices, indptr, signs, squares, codes, gamma2, alpha, beta, D, W_tilde):
+def update(
+    picks, data, indices, indptr, signs, squares, norms, codes, gamma2, alpha, beta, D, W_tilde
+):
     """One coordinate a pick: gradient, step, D += delta y w x', w~ += delta/gamma y~.
 
-    The sparsity of x is used, and nothing is done when delta is 0; the rest is as printed.
+    The sparsity of x is used; the rest is as printed, the updates by a delta of 0 included.
     """
     n_labels, n = alpha.shape
     k = codes.shape[1]
@@ -66,29 +70,24 @@ def update(picks, data, indices, indptr, signs, squares, codes, gamma2, alpha, b
         q = (n_labels - 1) / gamma2
         if is_alpha:
             m = 0.0
-            norm = 0.0
             for e in range(indptr[j], indptr[j + 1]):
                 column = D[indices[e]]
                 product = 0.0
                 for c in range(k):
                     product += code[c] * column[c]
                 m += data[e] * product
-            for c in range(k):
-                norm += code[c] * code[c]
             gradient = y[i] * m - 1.0 + xi
-            delta = max(-alpha[i, j], -gradient / (norm * squares[j] + q))
+            delta = max(-alpha[i, j], -gradient / (norms[i] * squares[j] + q))
             alpha[i, j] += delta
-            if delta != 0.0:
-                for e in range(indptr[j], indptr[j + 1]):
-                    column = D[indices[e]]
-                    factor = delta * y[i] * data[e]
-                    for c in range(k):
-                        column[c] += factor * code[c]
+            for e in range(indptr[j], indptr[j + 1]):
+                column = D[indices[e]]
+                factor = delta * y[i] * data[e]
+                for c in range(k):
+                    column[c] += factor * code[c]
         else:
             delta = max(-beta[i, j], -xi / q)
             beta[i, j] += delta
-        if delta != 0.0:
-            factor = delta / gamma2
-            for l in range(n_labels):
-                wt[l] += factor * y[l]
-            wt[i] = 0.0
+        factor = delta / gamma2
+        for l in range(n_labels):
+            wt[l] += factor * y[l]
+        wt[i] = 0.0
