@@ -15,7 +15,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from prml import PrBR
+from prml import PrBR, PrML
 from prml.baselines import LEML, ML2, BinaryRelevance
 from prml.datasets import load_dataset, load_debtags
 from prml.export import to_onnx
@@ -57,6 +57,13 @@ def assert_same_answers(model, X, atol=1e-5, dtype=np.float32):
 MEMBERS = {
     "PrBR": PrBR(C=0.1),
     "PrBR without intercept": PrBR(C=0.1, fit_intercept=False),
+    "PrML": PrML(C=0.1, random_state=0),
+    "PrML of low rank": PrML(C=0.5, gamma1=2.0, n_components=2, random_state=0),
+    "squared hinge": PrBR(C=0.5, loss="squared_hinge"),
+    "rbf": PrBR(C=0.5, kernel="rbf"),
+    "rbf through landmarks": PrBR(C=0.5, kernel="rbf", n_landmarks=30, random_state=0),
+    "poly": PrBR(C=0.5, kernel="poly", degree=2),
+    "low rank in a kernel": PrML(C=0.5, kernel="rbf", random_state=0),
     "BinaryRelevance": BinaryRelevance(loss="logistic"),
     "hard BinaryRelevance": BinaryRelevance(scores="hard", random_state=0),
     "LEML": LEML(n_components=2, random_state=0),
@@ -78,6 +85,12 @@ def test_members(name, dtype):
         model = MEMBERS[name].fit(X, Y)
     answers = assert_same_answers(model, X, dtype=dtype)
     assert ("probabilities" in answers) == hasattr(model, "predict_proba")
+
+
+def test_precomputed_kernel():
+    kernel = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    model = PrBR(C=0.5, kernel="precomputed", n_landmarks=40, random_state=0)
+    assert_same_answers(model.fit(kernel, Y), kernel)
 
 
 def test_low_rank_goes_through_the_factors():
@@ -214,6 +227,7 @@ def test_file_is_written_whole_and_feature_names_are_told(tmp_path):
             {"outputs": ["labels"]},
             "f_measure",
         ),
+        (lambda: PrBR(kernel=lambda A, B: A @ B.T), {}, "expected 'linear', 'rbf', 'poly'"),
         (lambda: PrBR(), {"outputs": []}, "outputs is empty"),
         (lambda: PrBR(), {"dtype": np.int32}, "float32 or float64"),
         (lambda: make_pipeline(Nystroem(kernel="cosine", n_components=9), PrBR()), {}, "cosine"),
@@ -312,6 +326,18 @@ def test_yeast_with_rbf_features():
             Nystroem(gamma=0.02, n_components=300, random_state=0),
             PrBR(C=0.1, tol=0.1),
         ).fit(train, labels)
-    answers = run(to_onnx(model), X=test.astype(np.float32))
     expected = model.decision_function(test.astype(np.float32))
+    answers = run(to_onnx(model), X=test.astype(np.float32))
     assert np.abs(answers["scores"] - expected).max() <= 1e-5
+
+
+def test_yeast_with_an_rbf_kernel_through_landmarks():
+    train, labels, test = half(named("yeast"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PrBR(C=0.1, tol=0.1, kernel="rbf", gamma=2.0, n_landmarks=300, random_state=0).fit(
+            train, labels
+        )
+    test = test.astype(np.float32)
+    answers = run(to_onnx(model), X=test)
+    assert np.abs(answers["scores"] - model.decision_function(test.astype(float))).max() <= 1e-5

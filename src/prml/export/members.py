@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from prml.export.kernels import rbf_kernel
+from prml.export.kernels import kernel_columns, poly_kernel, rbf_kernel
 from prml.export.onnx_graph import Graph, Value
 
 
@@ -51,14 +51,29 @@ def linear_scores(estimator: Any, graph: Graph, X: Value) -> Value:
     return graph.affine(X, estimator.coef_, estimator.intercept_)
 
 
+def _kernel(estimator: Any, graph: Graph, X: Value) -> Value:
+    """The kernel of the input with the landmarks of a PrBR or PrML."""
+    kind, landmarks, gamma = estimator.kernel, estimator.landmarks_, estimator.gamma_
+    if kind == "rbf":
+        return rbf_kernel(graph, X, landmarks, gamma)
+    if kind == "poly":
+        return poly_kernel(graph, X, landmarks, gamma, estimator.degree, estimator.coef0)
+    if kind == "precomputed":
+        return kernel_columns(graph, X, landmarks)
+    raise ValueError(
+        f"to_onnx cannot write a {type(estimator).__name__} with the kernel {kind!r}; expected "
+        "'linear', 'rbf', 'poly' or 'precomputed'."
+    )
+
+
 def _privileged(estimator: Any, graph: Graph, X: Value) -> Answers:
     """PrBR and PrML: the logistic function maps scores to (0, 1)."""
-    if getattr(estimator, "kernel", "linear") != "linear":
-        raise ValueError(
-            f"to_onnx cannot write a {type(estimator).__name__} with the kernel "
-            f"{estimator.kernel!r}; expected 'linear', or a Nystroem step before a linear one."
-        )
-    scores = linear_scores(estimator, graph, X)
+    if estimator.kernel == "linear":
+        scores = linear_scores(estimator, graph, X)
+    else:
+        kernel = _kernel(estimator, graph, X)
+        scores = graph.affine(kernel, estimator.landmark_coef_.T, estimator.intercept_)
+        scores = graph.cast(scores, X.dtype)
     tiny = float(np.finfo(scores.dtype).eps)
     chance = graph.clip(graph.add("Sigmoid", scores), tiny, 1.0 - tiny)
     return Answers(scores, chance, _above(graph, scores, estimator._cut))

@@ -32,8 +32,9 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        PrBR, PrML, BinaryRelevance, LEML or ML2; a ThresholdTuner or a MultilabelCalibrator
-        (sigmoids) around one; or a Pipeline of scalers, a Nystroem step or a tf-idf before one.
+        PrBR and PrML (linear, rbf, poly or precomputed kernel), BinaryRelevance, LEML or ML2; a
+        ThresholdTuner or a MultilabelCalibrator (sigmoids) around one; or a Pipeline of scalers, a
+        Nystroem step or a tf-idf before one.
     path : str or Path, optional
         Where to write the file; it is replaced as a whole or not at all.
     outputs : sequence of {"scores", "probabilities", "labels"}, optional
