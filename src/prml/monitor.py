@@ -83,5 +83,18 @@ class Monitor:
         warnings.warn("Interrupted: the best model so far is kept.", RuntimeWarning, stacklevel=3)
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a Ctrl-C, or a compiled loop's way of passing one on.
+
+    A Ctrl-C that arrives while numba hands over arguments comes out as a SystemError whose cause,
+    or its cause, is the KeyboardInterrupt.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

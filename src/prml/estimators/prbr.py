@@ -7,8 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from prml.estimators.privileged import PrivilegedEstimator
 from prml.monitor import Monitor
-from prml.solvers.labelwise import InfeasibleError, solve_each_label
-from prml.solvers.smooth.labelwise import smooth_multipliers, solve_smooth
+from prml.solvers.feasibility import InfeasibleError
+from prml.solvers.labelwise import solve_each_label
+from prml.solvers.smooth.labelwise import solve_smooth
 from prml.solvers.svmplus import LabelSolution, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -228,11 +229,7 @@ class PrBR(PrivilegedEstimator):
                 starts=self._starts(training_set, numbers),
             )
         except InfeasibleError as error:
-            names = ", ".join(str(self.label_names_[i]) for i in error.labels)
-            raise ValueError(
-                "theta=inf without the privileged intercept has no solution for the label(s) "
-                f"{names}; set privileged_intercept=True or a finite theta."
-            ) from None
+            raise self._no_solution(error) from None
         self._store(training_set, numbers, solutions)
 
     def _fit_smooth(
@@ -250,31 +247,9 @@ class PrBR(PrivilegedEstimator):
         )
         self.coef_ = np.ascontiguousarray(solution.Z[:-1].T)
         self.intercept_ = solution.Z[-1].copy()
-        n_labels = training_set.n_labels
-        if solution.U is None:
-            self.privileged_coef_ = np.zeros((n_labels, n_labels))
-            self.privileged_intercept_ = np.zeros(n_labels)
-        else:
-            self.privileged_coef_ = np.ascontiguousarray(solution.U[:-1].T)
-            self.privileged_intercept_ = solution.U[-1].copy()
-        if self.keep_duals:
-            self.dual_coef_, self.dual_slack_ = smooth_multipliers(
-                training_set, numbers, self.loss, solution.Z, solution.U
-            )
+        self._store_smooth_teachers(training_set, numbers, solution.U)
         self._store_bounds(solution.objective, solution.objective - solution.gap)
         self.n_iter_ = solution.n_iter
-
-    def _smooth_start(self, training_set: TrainingSet):
-        """The coefficients of the last fit, when they fit the data."""
-        n_labels, n_features = training_set.n_labels, training_set.n_features
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        if self.coef_.shape != (n_labels, n_features):
-            return None
-        return (
-            np.vstack([self.coef_.T, self.intercept_]),
-            np.vstack([self.privileged_coef_.T, self.privileged_intercept_]),
-        )
 
     def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
         """The multipliers of the last fit, clipped into the new box, when they fit the data."""

@@ -15,6 +15,14 @@ from prml.loops.svmplus import Csr, Problem
 from prml.solvers.svmplus import Lift, intercept_lift
 
 
+class InfeasibleError(ValueError):
+    """No predictor satisfies the constraints of these labels."""
+
+    def __init__(self, labels: list[int]):
+        self.labels = labels
+        super().__init__(f"labels {labels} are infeasible")
+
+
 def teacher_vectors(problem: Problem) -> np.ndarray:
     """The distinct vectors v_g in full, (n_groups, n_teachers)."""
     shape = (len(problem.norm), problem.n_teachers)

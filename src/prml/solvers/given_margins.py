@@ -11,7 +11,8 @@ import numpy as np
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Csr, Problem
-from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift, intercept_lift
+from prml.solvers.feasibility import lift_direction
+from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift
 
 
 class TeacherFit(NamedTuple):
@@ -38,7 +39,7 @@ def fit_teacher(
     alpha and beta are the multipliers near which the optimum is expected; they are not changed.
     """
     p = without_rows(problem)
-    lift = intercept_lift(p) if lift is None else lift
+    lift = lift_direction(p) if lift is None else lift
     wt, offset = wt.copy(), np.array([wt0 - wt.sum()])
     z, xi = np.zeros(1), np.empty(len(p.norm))
     loops.slacks(p, offset[0], wt, xi)
@@ -55,8 +56,11 @@ def fit_teacher(
         loops.multipliers(p, m, xi, alpha, beta, rho, rho_beta, *room)
         alpha, beta = room[0].copy(), room[1].copy()
         point = _repaired(p, m, wt, p.teacher_bias * (offset[0] + wt.sum()), xi, lift)
-        if point.objective < best.objective:
+        gain = best.objective - point.objective
+        if gain > 0.0:
             best = point
+        if abs(gain) <= 1e-4 * best.objective:
+            break
         rho *= 4.0
     return best
 
@@ -69,6 +73,10 @@ def without_rows(problem: Problem) -> Problem:
 
 
 def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift) -> TeacherFit:
+    if lift.forced is not None:
+        wt = wt - lift.forced @ (lift.forced.T @ wt)
+        xi = np.empty(len(p.norm))
+        loops.slacks(p, wt0 - wt.sum(), wt, xi)
     r = loops.smallest_lift(p, m, xi, lift.xi)
     if not np.isfinite(r):
         return TeacherFit(wt, wt0, np.inf)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from prml.monitor import Monitor
-from prml.solvers.feasibility import is_feasible, lift_direction
+from prml.monitor import Monitor, is_interrupt
+from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.svmplus import LabelSolution, cold_start, relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -21,6 +21,8 @@ class InfeasibleLabel(NamedTuple):
 def do_nothing_bound(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> float:
     """The objective of z = 0: pay every residual, or excuse all by the intercept."""
     total = numbers.C * training_set.weights(i).sum()
+    if total == 0.0:
+        return 0.0
     excuse = total + 0.5 * numbers.gamma2 if training_set.features.bias else np.inf
     return min(numbers.theta * total, excuse)
 
@@ -72,14 +74,26 @@ def solve_each_label(
     infeasible: list[int] = []
     bounds = np.array([do_nothing_bound(training_set, i, numbers) for i in range(n_labels)])
     duals = np.zeros(n_labels)
+    n_done = 0
+
+    def interrupt(error: BaseException) -> None:
+        """Stop all labels when the error is a Ctrl-C; raise it when it is anything else."""
+        if not is_interrupt(error):
+            raise error
+        halt.set()
+        monitor.interrupted()
 
     def numbered(i: int):
-        try:
-            return i, solve(i)
-        except KeyboardInterrupt:  # with one job the signal lands here
-            halt.set()
-            monitor.interrupted()
+        if halt.is_set() and not infeasible:  # after an infeasible label others are looked for
             return i, None
+        try:
+            result = solve(i)
+        except (KeyboardInterrupt, SystemError) as error:  # with one job the signal lands here
+            interrupt(error)
+            return i, None
+        if isinstance(result, LabelSolution):  # kept here: a Ctrl-C must not lose what is done
+            solutions[i] = result
+        return i, result
 
     pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     try:
@@ -88,23 +102,26 @@ def solve_each_label(
                 infeasible.append(i)
                 halt.set()
             elif result is not None:
-                solutions[i] = result
                 bounds[i], duals[i] = result.objective, result.dual_objective
-            if infeasible:
+                n_done += 1
+            if infeasible or result is None or monitor.stopped_by == "interrupt":
                 continue
             objective, dual = float(bounds.sum()), float(duals.sum())
-            wish = monitor.record(
-                iteration=len(solutions),
-                objective=objective,
-                dual_objective=dual,
-                gap=relative_gap(objective, dual) if np.isfinite(objective) else np.inf,
-                n_labels=n_labels,
-            )
+            try:
+                wish = monitor.record(
+                    iteration=n_done,
+                    objective=objective,
+                    dual_objective=dual,
+                    gap=relative_gap(objective, dual),
+                    n_labels=n_labels,
+                )
+            except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
+                interrupt(error)
+                continue
             if wish:
                 halt.set()
-    except KeyboardInterrupt:
-        halt.set()
-        monitor.interrupted()
+    except (KeyboardInterrupt, SystemError) as error:
+        interrupt(error)
     if infeasible:
         raise InfeasibleError(sorted(infeasible))
     if monitor.max_time is not None and monitor.elapsed >= monitor.max_time:
@@ -113,14 +130,6 @@ def solve_each_label(
         solutions[i] if i in solutions else zero_solution(training_set, i, numbers)
         for i in range(n_labels)
     ]
-
-
-class InfeasibleError(ValueError):
-    """No predictor satisfies the constraints of these labels."""
-
-    def __init__(self, labels: list[int]):
-        self.labels = labels
-        super().__init__(f"labels {labels} are infeasible")
 
 
 def zero_solution(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> LabelSolution:

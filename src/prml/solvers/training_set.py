@@ -116,7 +116,10 @@ class TrainingSet:
             upper=numbers.theta * cost,
             square=self.squares[rows],
             group=teacher.group,
-            group_cost=np.bincount(teacher.group, weights=cost, minlength=len(teacher.norm)),
+            # of no examples at all bincount makes whole numbers
+            group_cost=np.bincount(teacher.group, weights=cost, minlength=len(teacher.norm)).astype(
+                np.float64
+            ),
             norm=teacher.norm,
             indptr=teacher.indptr,
             indices=teacher.indices,
