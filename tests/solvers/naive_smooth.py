@@ -74,3 +74,38 @@ def solve_label(
     options = {"maxiter": 20000, "maxfun": 100000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 50}
     found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
     return found.fun, found.x[:d], found.x[d:]
+
+
+def solve_low_rank(X, Y, loss, C, gamma1, gamma2, theta, *, teacher=True, intercept=True):
+    """Minimise over factors of full size, all labels together; return (value, Z)."""
+    n, n_labels = Y.shape
+    A = np.hstack([X, np.ones((n, 1))])
+    d, k = A.shape[1], min(A.shape[1], n_labels)
+    known = ~np.isnan(Y)
+    c = C * known
+    y = np.where(Y == 1, 1.0, -1.0)
+    residual, residual_slope = RESIDUALS[loss]
+    cost, cost_slope = COSTS[loss]
+    V = label_vectors(Y, list(range(n_labels)), intercept)
+    seen = np.ones((V.shape[1], n_labels))
+    seen[np.arange(n_labels), np.arange(n_labels)] = 0.0
+    seen *= teacher
+
+    def value_and_gradient(p):
+        D, W, U = np.split(p, [k * d, k * d + k * n_labels])
+        D, W, U = D.reshape(k, d), W.reshape(k, n_labels), U.reshape(seen.shape) * seen
+        xi = V @ U
+        t = y * (A @ D.T @ W) + xi
+        value = (D**2).sum() / 2 + gamma1 * (W**2).sum() / 2 + gamma2 * (U**2).sum() / 2
+        value += (c * theta * residual(t)).sum() + teacher * (c * cost(xi)).sum()
+        r = c * theta * residual_slope(t)
+        G = A.T @ (y * r)
+        gu = gamma2 * U + V.T @ (r + c * cost_slope(xi))
+        gradient = [D + W @ G.T, gamma1 * W + D @ G, gu * seen]
+        return value, np.concatenate([g.ravel() for g in gradient])
+
+    start = np.random.default_rng(0).normal(size=k * (d + n_labels) + seen.size)
+    options = {"maxiter": 50000, "maxfun": 100000, "ftol": 1e-16, "gtol": 1e-8, "maxcor": 50}
+    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
+    D, W, _ = np.split(found.x, [k * d, k * d + k * n_labels])
+    return found.fun, W.reshape(k, n_labels).T @ D.reshape(k, d)

@@ -10,7 +10,14 @@ from prml.estimators.privileged import PrivilegedEstimator
 from prml.monitor import Monitor
 from prml.solvers.alternating import solve_alternating
 from prml.solvers.checkpoint import SECONDS_BETWEEN_WRITES, Checkpoint
+from prml.solvers.feasibility import InfeasibleError
 from prml.solvers.lowrank import LowRankSolution, solve_low_rank
+from prml.solvers.smooth.lowrank import (
+    SmoothLowRankSolution,
+    multipliers_in_ball,
+    solve_smooth_low_rank,
+    solve_within,
+)
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -38,13 +45,14 @@ class PrML(PrivilegedEstimator):
         Regularisation of the teachers.
     n_components : int, optional
         Bound on the rank. With a bound below the rank of the optimum the gap reported is that to
-        the unbounded problem.
+        the unbounded problem. The smooth losses then stay within the leading directions of the
+        unbounded optimum.
     theta : float
         Price of an error that the teacher does not excuse, in units of an excused one; inf is the
         constraint of the paper.
-    loss, kernel, gamma, degree, coef0, privileged, privileged_intercept, fit_intercept,
-    class_weight
-        As in `PrBR`.
+    loss, kernel, gamma, degree, coef0, n_landmarks, privileged, privileged_intercept,
+    fit_intercept, class_weight
+        As in `PrBR`; with another loss its terms replace the bracket.
     algorithm : {"convex", "alternating"}
         "convex" solves the problem to the gap `tol`; "alternating" is Algorithm 2 of the paper.
     tol : float
@@ -112,6 +120,7 @@ class PrML(PrivilegedEstimator):
         gamma=None,
         degree=3,
         coef0=1,
+        n_landmarks=None,
         privileged="all",
         privileged_intercept=True,
         fit_intercept=True,
@@ -138,6 +147,7 @@ class PrML(PrivilegedEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.n_landmarks = n_landmarks
         self.privileged = privileged
         self.privileged_intercept = privileged_intercept
         self.fit_intercept = fit_intercept
@@ -170,14 +180,59 @@ class PrML(PrivilegedEstimator):
         """
         training_set, numbers = self._read_problem(X, y, sample_weight)
         monitor = self._monitor()
-        solution = self._solve(training_set, numbers, monitor)
-        self._store(training_set, numbers, solution)
+        if self.loss == "hinge":
+            self._fit_hinge(training_set, numbers, monitor)
+        else:
+            self._fit_smooth(training_set, numbers, monitor)
+        self._keep_landmarks(training_set.feature_map)
         self.history_ = monitor.history
         self.converged_ = self.dual_gap_ <= self.tol
         if not self.converged_ and monitor.stopped_by is None:
             self._warn_of_the_gap()
         self._warn_of_degenerate_labels()
         return self
+
+    def _fit_hinge(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
+        try:
+            solution = self._solve(training_set, numbers, monitor)
+        except InfeasibleError as error:
+            raise self._no_solution(error) from None
+        self._store(training_set, numbers, solution)
+
+    def _fit_smooth(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
+        if self.algorithm == "alternating":
+            raise ValueError(
+                f"PrML: algorithm is 'alternating' and loss is {self.loss!r}; the paper's "
+                "algorithm is one for the hinge, expected algorithm='convex'."
+            )
+        if self.checkpoint is not None:
+            raise ValueError(
+                f"PrML: checkpoint is {str(self.checkpoint)!r} and loss is {self.loss!r}; "
+                "only loss='hinge' keeps its fits in a file."
+            )
+        start = self._smooth_start(training_set)
+        common = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "monitor": monitor,
+            "n_jobs": self.n_jobs,
+        }
+        problem = (training_set, numbers, self.loss, float(self.gamma1))
+        solution = solve_smooth_low_rank(
+            *problem, start=None if start is None else (start[0].T, start[1]), **common
+        )
+        if self.n_components is not None and solution.factors.rank > self.n_components:
+            solution = solve_within(*problem, solution, self.n_components, **common)
+        self._store_factors(solution)
+        self._store_smooth_teachers(training_set, numbers, solution.U)
+        if self.keep_duals:
+            self.dual_coef_, self.dual_slack_ = multipliers_in_ball(
+                training_set, numbers, self.dual_coef_, self.dual_slack_, float(self.gamma1)
+            )
 
     def _solve(
         self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
@@ -257,6 +312,13 @@ class PrML(PrivilegedEstimator):
     def _store(
         self, training_set: TrainingSet, numbers: Hyperparameters, solution: LowRankSolution
     ) -> None:
+        self._store_factors(solution)
+        self.privileged_intercept_ = solution.wt0
+        self._store_teachers(training_set, solution.wt)
+        self._keep_multipliers(training_set, numbers, solution.alpha, solution.beta)
+
+    def _store_factors(self, solution: LowRankSolution | SmoothLowRankSolution) -> None:
+        """Keep the predictors and the bounds that are certified for them."""
         factors = solution.factors
         # balanced: |D|^2 = gamma1 |W|^2, where the factored objective equals the nuclear norm
         root = np.sqrt(factors.values)
@@ -268,12 +330,9 @@ class PrML(PrivilegedEstimator):
         self.coef_ = self.codes_ @ self.components_
         self.intercept_ = self.codes_ @ self.components_intercept_
         self.rank_ = factors.rank
-        self.privileged_intercept_ = solution.wt0
-        self._store_teachers(training_set, solution.wt)
         self.objective_ = solution.objective
         self.dual_objective_ = solution.dual_objective
         self.dual_gap_ = relative_gap(solution.objective, solution.dual_objective)
         self.n_iter_ = max(1, solution.n_iter)
         flat = np.abs(self.coef_).max(axis=1, initial=0.0) <= 1e-12
         self.degenerate_labels_ = np.flatnonzero(flat)
-        self._keep_multipliers(training_set, numbers, solution.alpha, solution.beta)

@@ -188,7 +188,7 @@ class Block:
         # entries without cost have multipliers 0 and certify nothing
         safe = np.where(self.costs > 0.0, self.costs, 1.0)
         value = theta * self.loss.residual.dual(alpha / (theta * safe))
-        if slack is None:
+        if slack is None or self.teachers is None:
             return float((self.costs * value).sum())
         value -= self.loss.cost.dual(slack / safe)
         teacher = self._u_scale * self.teachers.back(alpha - slack)

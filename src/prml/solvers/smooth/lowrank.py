@@ -20,7 +20,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from prml.monitor import Monitor
-from prml.solvers.smooth.block import Block, State, make_block
+from prml.solvers.smooth.block import Block, make_block
 from prml.solvers.smooth.labelwise import block_size
 from prml.solvers.smooth.losses import LOSSES
 from prml.solvers.smooth.newton import newton_step
@@ -51,13 +51,15 @@ class _Part:
 
     def __init__(self, block: Block, labels: np.ndarray):
         self.labels = labels
-        self.plain = block
-        self.P = np.zeros((block.n_unknowns, len(labels)))
-        self.state: State | None = None
+        self.plain = self.block = block
+        self.begin(np.zeros((block.n_own, len(labels))), None)
+
+    def begin(self, Z: np.ndarray, U: np.ndarray | None) -> None:
+        self.state = self.plain.start(self.plain.pack(Z, U))
 
     def solve(self, centre: np.ndarray, omega: float, tol: float, spectra: Spectra) -> np.ndarray:
         """Newton steps around a new centre from the old point; returns the predictors."""
-        Z, U = self._point()
+        Z, U = self.block.unpack(self.state.P)
         self.block = self.plain.around(centre, omega)
         state = self.block.start(self.block.pack(Z, U))
         for _ in range(3):
@@ -65,16 +67,10 @@ class _Part:
                 break
             state, _ = newton_step(self.block, state, tol, spectra)
         self.state = state
-        return self._point()[0]
-
-    def _point(self):
-        if self.state is None:
-            return self.plain.unpack(self.P)
-        return self.block.unpack(self.state.P)
+        return self.block.unpack(state.P)[0]
 
     def multipliers(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         """alpha, the slack costs' multipliers, and the rows of M, transposed."""
-        assert self.state is not None
         from_t, from_xi = self.block.slopes(self.state.t, self.state.xi)
         return -from_t, from_xi, self.plain.examples.back(-from_t * self.plain.signs)
 
@@ -84,7 +80,7 @@ class _Part:
 
     def value_at(self, Z: np.ndarray) -> tuple[float, np.ndarray | None]:
         """The losses and the teachers' norms at predictors Z with the teachers at hand."""
-        _, U = self._point()
+        _, U = self.block.unpack(self.state.P)
         P = self.plain.pack(Z, U)
         t, xi = self.plain.entries(P)
         teacher = P[self.plain.n_own :]
@@ -117,7 +113,11 @@ class _Splitting:
         self.V = Z.copy()
         self.factors = threshold(Z, 0.0)
         for part in self.parts:
-            part.P = part.plain.pack(Z[part.labels].T, None if U is None else U[:, part.labels])
+            part.begin(Z[part.labels].T, None if U is None else U[:, part.labels])
+        # at the solution the multipliers of Z = V are the rows of M
+        self.dual = np.hstack([part.multipliers()[2] for part in self.parts]).T
+        if self.V.any():
+            self.rho = _norm(self.dual) / _norm(self.V)
 
     def each_part(self, work) -> list:
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -137,11 +137,11 @@ class _Splitting:
         self.factors = threshold(target, self.root / self.rho, guess=self.factors.left)
         V = self.factors.product()
         self.dual = self.rho * (target - V)
-        primal = np.linalg.norm(Z - V) / max(np.linalg.norm(V), np.linalg.norm(Z), 1e-300)
-        dual = self.rho * np.linalg.norm(V - self.V) / max(np.linalg.norm(self.dual), 1e-300)
+        primal = _norm(Z - V) / max(_norm(V), _norm(Z), 1e-300)
+        dual = self.rho * _norm(V - self.V) / max(_norm(self.dual), 1e-300)
         self.V = V
         self.round += 1
-        return float(primal), float(dual)
+        return primal, dual
 
     def balance(self, primal_residual: float, dual_residual: float) -> None:
         """Change rho when one residual outweighs the other; by less as rounds go by."""
@@ -159,12 +159,17 @@ class _Splitting:
     def lower_bound(self) -> float:
         """The dual value of the labels' multipliers, scaled into the spectral ball."""
         found = self.each_part(_Part.multipliers)
-        top = largest_singular_value(np.hstack([M for _, _, M in found]).T)
-        t = min(1.0, self.root / top) if top > 0.0 else 1.0
+        t = scale_into_ball(np.hstack([M for _, _, M in found]).T, self.root)
         return sum(
             part.dual_value(t, alpha, slack)
             for part, (alpha, slack, _) in zip(self.parts, found, strict=True)
         )
+
+
+def scale_into_ball(M: np.ndarray, radius: float) -> float:
+    """The factor that brings the largest singular value of M down to the radius; at most 1."""
+    top = largest_singular_value(M)
+    return min(1.0, radius / top) if top > 0.0 else 1.0
 
 
 def solve_smooth_low_rank(
@@ -190,10 +195,11 @@ def solve_smooth_low_rank(
     rounds = _Splitting(training_set, numbers, loss, gamma1, n_jobs)
     if start is not None:
         rounds.start(*start)
-    best = SmoothLowRankSolution(rounds.factors, rounds.U, np.inf, 0.0, 0)  # multipliers 0: dual 0
-    gap = 1.0
+    best = SmoothLowRankSolution(rounds.factors, rounds.U, np.inf, -np.inf, 0)
+    best = _better(rounds, best)
+    gap = relative_gap(best.objective, best.dual_objective)
     try:
-        while rounds.round < max_iter and not monitor.out_of_time:
+        while gap > tol and rounds.round < max_iter and not monitor.out_of_time:
             residuals = rounds.step(INNER_TOL * gap**2)
             if rounds.round % EVALUATE_EVERY and rounds.round > 1 and monitor.remaining > 0:
                 continue
@@ -206,23 +212,71 @@ def solve_smooth_low_rank(
                 gap=gap,
                 rank=best.factors.rank,
             )
-            if gap <= tol or stop:
+            if stop:
                 break
             rounds.balance(*residuals)
     except KeyboardInterrupt:
         monitor.interrupted()
-    if not np.isfinite(best.objective):  # stopped before the first round: what the start is worth
-        best = _better(rounds, best, dual=False)
     return best
 
 
-def _better(
-    rounds: _Splitting, best: SmoothLowRankSolution, dual: bool = True
+def solve_within(
+    training_set: TrainingSet,
+    numbers: Hyperparameters,
+    loss: str,
+    gamma1: float,
+    solution: SmoothLowRankSolution,
+    n_components: int,
+    **options,
 ) -> SmoothLowRankSolution:
+    """Bound the rank of a solution: solve again, predictors confined to its leading directions.
+
+    The same convex problem in the features <x, right_r>, r = 1..n_components, hence of at most that
+    rank; the dual bound stays that of the unbounded problem.
+    """
+    directions = solution.factors.right[:n_components]
+    examples = Examples(training_set.matrix, training_set.X.bias)
+    confined = TrainingSet(
+        examples.scores(np.ascontiguousarray(directions.T)),
+        training_set.targets,
+        training_set.features,
+        fit_intercept=False,
+        sample_weight=training_set.sample_weight,
+        class_weight=training_set.class_weight,
+    )
+    codes = solution.factors.left[:, :n_components] * solution.factors.values[:n_components]
+    start = (np.pad(codes, ((0, 0), (0, 1))), solution.U)
+    inner = solve_smooth_low_rank(confined, numbers, loss, gamma1, start=start, **options)
+    factors = inner.factors._replace(right=inner.factors.right[:, :-1] @ directions)
+    return SmoothLowRankSolution(
+        factors, inner.U, inner.objective, solution.dual_objective, solution.n_iter + inner.n_iter
+    )
+
+
+def multipliers_in_ball(
+    training_set: TrainingSet,
+    numbers: Hyperparameters,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    gamma1: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scale multipliers as `smooth_multipliers` returns them to where the dual is finite."""
+    examples = Examples(training_set.matrix, training_set.X.bias)
+    labels = range(training_set.n_labels)
+    signs = np.array([training_set.signs(i) for i in labels])
+    t = scale_into_ball(examples.back((alpha * signs).T).T, float(np.sqrt(gamma1)))
+    cost = numbers.C * np.array([training_set.weights(i) for i in labels])
+    return t * alpha, cost - t * (cost - beta)
+
+
+def _norm(matrix: np.ndarray) -> float:
+    return float(np.linalg.norm(matrix))
+
+
+def _better(rounds: _Splitting, best: SmoothLowRankSolution) -> SmoothLowRankSolution:
     """The better of what is kept and what the rounds have now, primal and dual apart."""
     objective, U = rounds.upper_bound()
     if objective < best.objective:
         best = best._replace(factors=rounds.factors, U=U, objective=objective)
-    if dual:
-        best = best._replace(dual_objective=max(best.dual_objective, rounds.lower_bound()))
-    return best._replace(n_iter=rounds.round)
+    lower = max(best.dual_objective, rounds.lower_bound())
+    return best._replace(dual_objective=lower, n_iter=rounds.round)

@@ -10,18 +10,40 @@ predictor's costs d^2 a label against the nnz of X of a product, so for the othe
 only where X is dense enough.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import eigh
 
 from prml.privileged import LabelFeatures
 from prml.solvers.smooth.block import Block
 from prml.solvers.smooth.losses import SmoothLoss
-from prml.solvers.smooth.operators import Examples
+from prml.solvers.smooth.operators import Examples, Teachers
 
 # Beyond this side the eigenvectors cost more than they save.
 LARGEST_SIDE = 2500
 # How much faster a dense product is than a sparse one, number by number.
 DENSE_SPEED = 8
+
+Product = Callable[[np.ndarray], np.ndarray]
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues and eigenvectors of a Gram matrix."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(cls, gram: np.ndarray) -> "Spectrum":
+        values, vectors = eigh(gram, overwrite_a=True, check_finite=False)
+        return cls(np.maximum(values, 0.0), vectors)
+
+    def inverse(self, weights: np.ndarray) -> Product:
+        """Return R -> columns of (I + weight gram)^-1 R, each with its own weight."""
+        shrink = 1.0 / (1.0 + self.values[:, None] * weights)
+        return lambda R: self.vectors @ (shrink * (self.vectors.T @ R))
 
 
 class Spectra:
@@ -35,54 +57,54 @@ class Spectra:
     """
 
     def __init__(self, examples: Examples, features: LabelFeatures, loss: SmoothLoss):
-        self.own = self.teacher = None
         self.n_own = examples.n_features + 1
         self.has_pools = features.pools is not None
+        self.own: Spectrum | None = None
+        self.teacher: Spectrum | None = None
         pays = loss.quadratic or self.n_own**2 <= DENSE_SPEED * examples.n_numbers
         if pays and self.n_own <= LARGEST_SIDE:
-            self.own = eigh(examples.gram(None), overwrite_a=True, check_finite=False)
+            self.own = Spectrum.of(examples.gram(None))
         if features.enabled and features.n_labels < LARGEST_SIDE:
-            self.teacher = eigh(_label_gram(features), overwrite_a=True, check_finite=False)
+            self.teacher = Spectrum.of(_label_gram(features))
 
-    def __call__(self, block: Block, curvatures):
+    def __call__(self, block: Block, curvatures) -> Product:
         """Return R -> approximate inverse of the second derivatives times R."""
         of_t, of_xi = curvatures
-        mean_t = _column_means(of_t, block.signs.shape[1])
+        n_labels = block.signs.shape[1]
+        mean_t = _column_means(of_t, n_labels)
         own = teacher = None
         if self.own is not None:
-            values = self.own[0]
-            own = 1.0 / (1.0 + block.omega * np.maximum(values, 0.0)[:, None] * mean_t)
-        if self.teacher is not None:
-            teacher = self._teacher_part(block, mean_t + _column_means(of_xi, len(mean_t)))
+            own = self.own.inverse(block.omega * mean_t)
+        if self.teacher is not None and block.teachers is not None:
+            mean = (mean_t + _column_means(of_xi, n_labels)) / block.numbers.gamma2
+            teacher = self._of_teachers(self.teacher, block.teachers, mean)
 
         def apply(R: np.ndarray) -> np.ndarray:
             out = R.copy()
             if own is not None:
-                vectors = self.own[1]
-                out[: self.n_own] = vectors @ (own * (vectors.T @ R[: self.n_own]))
+                out[: self.n_own] = own(R[: self.n_own])
             if teacher is not None:
                 out[self.n_own :] = teacher(R[self.n_own :])
             return out
 
         return apply
 
-    def _teacher_part(self, block: Block, mean: np.ndarray):
-        values, vectors = self.teacher
-        shrink = 1.0 / (1.0 + np.maximum(values, 0.0)[:, None] * mean / block.numbers.gamma2)
-        hide = block.teachers.hide
+    def _of_teachers(self, spectrum: Spectrum, teachers: Teachers, mean: np.ndarray) -> Product:
+        full = spectrum.inverse(mean)
         if self.has_pools:
-            return lambda R: hide(vectors @ (shrink * (vectors.T @ R)))
+            return lambda R: teachers.hide(full(R))
         # A label does not see itself: the inverse of the matrix without that row and column is
         # the full inverse less what brings its own coordinate to zero.
-        labels = block.teachers.labels
-        columns = np.arange(len(labels))
-        own = vectors @ (shrink * vectors[labels].T)
+        labels, columns = teachers.labels, np.arange(len(teachers.labels))
+        units = np.zeros(teachers.shape)
+        units[labels, columns] = 1.0
+        own = full(units)
         own /= own[labels, columns]
 
         def apply(R: np.ndarray) -> np.ndarray:
-            S = vectors @ (shrink * (vectors.T @ R))
+            S = full(R)
             S -= own * S[labels, columns]
-            return hide(S)
+            return teachers.hide(S)
 
         return apply
 
