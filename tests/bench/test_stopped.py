@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prml.bench.protocol import halves, load_data
-from prml.bench.stopped import StoppedPrBR
+from prml.bench.stopped import StoppedPrBR, StoppedPrML
 from prml.metrics import SIX, evaluate
 
 
@@ -45,6 +45,64 @@ def test_equals_algorithm_1_written_out():
     model = StoppedPrBR(C=0.2, gamma2=0.7, n_sweeps=6, random_state=3).fit(X, Y)
     expected = algorithm_1(X, Y, 0.2, 0.7, 6, 3)
     assert np.allclose(np.column_stack([model.coef_, model.intercept_]), expected, atol=1e-10)
+
+
+def alternate(X, Y, C, gamma2, k, n_rounds, n_sweeps, seed):
+    """Algorithm 2 with Algorithm 1 as printed: D is k x d, one w_i x_j' at a time."""
+    seed = np.random.RandomState(seed).randint(2**31 - 1)
+    n, n_labels = Y.shape
+    Xb = np.hstack([X, np.ones((n, 1))])
+    signs = 2.0 * Y - 1
+    first = np.random.default_rng(seed).standard_normal((k, Xb.shape[1]))
+    D = first / np.sqrt((Xb**2).sum(axis=1).mean())
+    rngs = [np.random.default_rng([seed, i]) for i in range(n_labels)]
+    V = [np.hstack([np.delete(signs, i, axis=1), np.ones((n, 1))]) for i in range(n_labels)]
+    for _ in range(n_rounds):
+        W = np.zeros((k, n_labels))
+        for i in range(n_labels):
+            eta, wt = np.zeros(2 * n), -C / gamma2 * V[i].sum(axis=0)
+            for _ in range(n_sweeps):
+                for s in rngs[i].permutation(2 * n):
+                    j = s % n
+                    row, q = D @ Xb[j], V[i][j] @ V[i][j] / gamma2
+                    gradient = wt @ V[i][j]
+                    if s < n:
+                        gradient += signs[j, i] * (W[:, i] @ row) - 1
+                        q += row @ row
+                    delta = max(-eta[s], -gradient / q)
+                    if s < n:
+                        W[:, i] += delta * signs[j, i] * row
+                    wt += delta / gamma2 * V[i][j]
+                    eta[s] += delta
+        D = np.zeros_like(D)
+        etas = [np.zeros(2 * n) for _ in range(n_labels)]
+        wts = [-C / gamma2 * V[i].sum(axis=0) for i in range(n_labels)]
+        for _ in range(n_sweeps):
+            for i in range(n_labels):
+                for s in rngs[i].permutation(2 * n):
+                    j = s % n
+                    q = V[i][j] @ V[i][j] / gamma2
+                    gradient = wts[i] @ V[i][j]
+                    if s < n:
+                        gradient += signs[j, i] * (W[:, i] @ D @ Xb[j]) - 1
+                        q += (W[:, i] @ W[:, i]) * (Xb[j] @ Xb[j])
+                    delta = max(-etas[i][s], -gradient / q)
+                    if s < n:
+                        D += delta * signs[j, i] * np.outer(W[:, i], Xb[j])
+                    wts[i] += delta / gamma2 * V[i][j]
+                    etas[i][s] += delta
+    return W.T @ D
+
+
+def test_equals_algorithm_2_written_out():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(15, 3))
+    Y = (rng.random((15, 4)) < 0.4).astype(int)
+    model = StoppedPrML(
+        C=0.2, gamma2=0.7, n_components=2, n_rounds=2, n_sweeps=3, random_state=1
+    ).fit(X, Y)
+    expected = alternate(X, Y, 0.2, 0.7, 2, 2, 3, 1)
+    assert np.allclose(np.column_stack([model.coef_, model.intercept_]), expected, atol=1e-9)
 
 
 def test_time_limit_ends_the_sweeps():

@@ -143,9 +143,13 @@ def draw_time_and_accuracy(rows: Sequence[Row], metric: str = "average_precision
 
 def _marker(method: str, marker: str) -> str:
     """Variants of one colour differ in shape too."""
-    return {"PrBR-stopped": "<", "PrBR-theta": ">", "PrML-theta": "d", "PrML-best": "*"}.get(
-        method, marker
-    )
+    return {
+        "PrBR-stopped": "<",
+        "PrBR-theta": ">",
+        "PrML-theta": "d",
+        "PrML-stopped": "h",
+        "PrML-best": "*",
+    }.get(method, marker)
 
 
 def draw_privileged(curves: Mapping[str, Mapping[int, Row]], flat: Mapping[str, Row]) -> Any:
@@ -184,12 +188,16 @@ def draw_convergence(panels: Mapping[str, Sequence[Curve]]) -> Any:
     columns = min(3, len(panels))
     n_rows = -(-len(panels) // columns)
     figure, axes = _figure(0.7 + 2.6 * n_rows, n_rows, columns)
-    styles = [(RED, "-", "o"), (BLUE, "--", "s"), (BLACK, ":", "^"), (GREEN, "-.", "v")]
+    looks = [(RED, "-", "o"), (BLUE, "--", "s"), (BLACK, ":", "^"), (GREEN, "-.", "v")]
+    names = dict.fromkeys(curve.name for curves in panels.values() for curve in curves)
+    styles = dict(zip(names, looks, strict=False))
+    seen: dict[str, Any] = {}
     for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
-        for curve, (colour, dash, marker) in zip(curves, styles, strict=False):
+        for curve in curves:
+            colour, dash, marker = styles[curve.name]
             seconds = np.maximum(np.asarray(curve.seconds, dtype=float), 1e-3)
             gaps = np.maximum(np.asarray(curve.gaps, dtype=float), 1e-6)
-            ax.plot(
+            (seen[curve.name],) = ax.plot(
                 seconds, gaps, dash, color=colour, marker=marker, ms=3.5, lw=1.5, label=curve.name,
                 markevery=max(1, len(gaps) // 8),
             )  # fmt: skip
@@ -203,8 +211,14 @@ def draw_convergence(panels: Mapping[str, Sequence[Curve]]) -> Any:
         ax.set_xlabel("seconds", fontsize=9)
     for ax in axes[:, 0]:
         ax.set_ylabel("relative duality gap", fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    figure.legend(
+        list(seen.values()),
+        list(seen),
+        loc="outside lower center",
+        ncols=4,
+        fontsize=9,
+        frameon=False,
+    )
     return figure
 
 

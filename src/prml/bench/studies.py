@@ -11,7 +11,7 @@ import numpy as np
 
 from prml.bench.figures import Curve
 from prml.bench.methods import METHODS, Method, Parameters, Setting, grid
-from prml.bench.protocol import Data, halves
+from prml.bench.protocol import Data, Halves, halves
 from prml.bench.provenance import code_version, machine
 from prml.bench.results_file import Record
 from prml.bench.summary import Row, summarise
@@ -81,7 +81,10 @@ def converge(
     ]
     if importlib.util.find_spec("prml.solvers.alternating") is not None:
         plans.append(("alternating", "alternating", False))
+    few = Halves(*(part[:30] for part in parts))
     for name, algorithm, from_zero in plans:
+        # once on a few rows, so that no curve pays for compiling
+        _fit_history(few, algorithm, from_zero, C=C, gamma2=gamma2, theta=theta, seconds=1, tol=tol)
         history = _fit_history(
             parts, algorithm, from_zero, C=C, gamma2=gamma2, theta=theta, seconds=seconds, tol=tol
         )
