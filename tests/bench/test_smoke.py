@@ -3,10 +3,10 @@
 import time
 
 import pytest
+from tests.bench.slow_run import tiny_data
 
 from prml.bench import ResultsFile, choose_methods, load_data, run_cells
 from prml.bench.report import write_report
-from tests.bench.slow_run import tiny_data
 
 
 def run_all(folder, datasets, n_trials):

@@ -154,7 +154,9 @@ SVM_C = (1.0, 0.1, 0.01, 10.0)
 # The ranges of the paper, log-spaced: C in [1e-3, 20], gamma2 in [.1, 2]; gamma1 = 1.
 PAPER_GRID = grid(C=(0.01, 0.001, 0.1, 1.0, 20.0), gamma2=(0.1, 2.0))
 LEML_GRID = grid(alpha=(1.0, 10.0, 100.0, 0.1), n_components=(0.9, 0.5))
-LOW_RANK_THETA_GRID = grid(C=(0.03, 0.3, 0.003, 3.0), unit_rows=(True, False))
+LOW_RANK_THETA_GRID = grid(
+    C=(0.1, 0.5, 0.02), loss=("squared_hinge", "hinge"), unit_rows=(True, False)
+)
 THETA_GRID = grid(C=(0.1, 0.5, 0.02, 3.0), loss=("squared_hinge", "hinge"), unit_rows=(True, False))
 
 _TABLE = (
@@ -269,7 +271,7 @@ _TABLE = (
     ),
     Method(
         "PrML-theta",
-        "PrML, theta = 2, C searched",
+        "PrML, theta = 2, loss and C searched",
         "family",
         _privileged("PrML", theta=2.0),
         LOW_RANK_THETA_GRID,
