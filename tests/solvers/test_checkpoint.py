@@ -127,12 +127,13 @@ def test_a_fit_that_ran_out_of_rounds_goes_on_with_more(tmp_path):
     path = tmp_path / "state"
     whole = estimator().fit(*problem())
     with pytest.warns(UserWarning, match="gap"):
-        short = estimator(path, max_iter=10).fit(*problem())
+        short = estimator(path, max_iter=20).fit(*problem())
     assert path.is_file() and not short.converged_
     longer = estimator(path).fit(*problem())
     assert longer.converged_ and not path.exists()
     assert longer.objective_ == pytest.approx(whole.objective_, rel=1e-5)
     assert len(longer.history_) < len(whole.history_)
+    assert longer.n_iter_ == whole.n_iter_
 
 
 def test_callback_and_time_limit_keep_the_file_and_a_tighter_tol_may_go_on(tmp_path):

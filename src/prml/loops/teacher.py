@@ -10,25 +10,27 @@ def sweep_teacher(p, beta, u, s):
 
     u and s as in `svmplus.sweep`; beta, u and s are written. Returns the largest |xi| corrected.
     """
+    indptr, indices, values, norm = p.indptr, p.indices, p.values, p.norm
     inverse = 1.0 / p.gamma2
     factor = p.n_teachers + p.teacher_bias
-    largest = 0.0
+    sigma_sum, u_sum, largest = s[0], s[1], 0.0
     for g in range(len(beta)):
-        q = p.norm[g] * inverse
+        q = norm[g] * inverse
         if q <= 0.0:
             continue
-        total = factor * s[0] - s[1]
-        for e in range(p.indptr[g], p.indptr[g + 1]):
-            total += p.values[e] * (u[p.indices[e]] - s[0])
+        total = factor * sigma_sum - u_sum
+        for e in range(indptr[g], indptr[g + 1]):
+            total += values[e] * (u[indices[e]] - sigma_sum)
         t = max(-total * inverse / q, -beta[g])
         if t != 0.0:
             beta[g] += t
             largest = max(largest, abs(t) * q)
-            s[0] += t
-            for e in range(p.indptr[g], p.indptr[g + 1]):
-                change = p.values[e] * t
-                u[p.indices[e]] += change
-                s[1] += change
+            sigma_sum += t
+            for e in range(indptr[g], indptr[g + 1]):
+                change = values[e] * t
+                u[indices[e]] += change
+                u_sum += change
+    s[0], s[1] = sigma_sum, u_sum
     return largest
 
 

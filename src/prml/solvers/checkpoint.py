@@ -192,6 +192,7 @@ def _state(rounds: "Splitting", best: "LowRankSolution") -> dict[str, Any]:
         "rho": rounds.rho,
         "round": rounds.round,
         "use_newton": bool(rounds.use_newton),
+        "last_gap": np.array(rounds.last_gap),
         "best_factors": tuple(best.factors),
         "best_wt0": best.wt0,
         "best_objective": best.objective,
@@ -235,7 +236,7 @@ def _fill(rounds: "Splitting", best: "LowRankSolution", kept: dict[str, Any]) ->
     rounds.factors = Factors(*kept["factors"])
     rounds.V = rounds.factors.product()
     rounds.rho, rounds.round = kept["rho"], kept["round"]
-    rounds.use_newton = kept["use_newton"]
+    rounds.use_newton, rounds.last_gap = kept["use_newton"], float(kept["last_gap"])
     return best._replace(
         factors=Factors(*kept["best_factors"]),
         wt=_split(*kept["best_wt"]),

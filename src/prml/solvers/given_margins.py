@@ -44,6 +44,8 @@ def fit_teacher(
     z, xi = np.zeros(1), np.empty(len(p.norm))
     loops.slacks(p, offset[0], wt, xi)
     best = _repaired(p, m, wt, wt0, xi, lift)
+    if len(m) == 0:
+        return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
     if p.n_teachers == 0 and not p.teacher_bias:
         return best
     m = m.copy()
