@@ -145,7 +145,7 @@ def solve_label(
     problem: Problem,
     *,
     tol: float = 1e-3,
-    max_iter: int = 1000,
+    max_iter: int = 2000,
     rng: np.random.Generator,
     start: tuple[np.ndarray, np.ndarray] | None = None,
     lift: Lift | None = None,
