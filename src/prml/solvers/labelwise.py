@@ -20,11 +20,16 @@ class InfeasibleLabel(NamedTuple):
 
 def do_nothing_bound(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> float:
     """The objective of z = 0: pay every residual, or excuse all by the intercept."""
+    return min(_do_nothing(training_set, i, numbers))
+
+
+def _do_nothing(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> tuple[float, float]:
+    """What z = 0 costs when every residual is paid, and when the intercept excuses all."""
     total = numbers.C * training_set.weights(i).sum()
     if total == 0.0:
-        return 0.0
+        return 0.0, 0.0
     excuse = total + 0.5 * numbers.gamma2 if training_set.features.bias else np.inf
-    return min(numbers.theta * total, excuse)
+    return numbers.theta * total, excuse
 
 
 def solve_each_label(
@@ -135,14 +140,13 @@ def solve_each_label(
 def zero_solution(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> LabelSolution:
     """The zero predictor as a solution with its true bounds: what a label not reached gets."""
     problem = training_set.problem(i, numbers)
-    bound = do_nothing_bound(training_set, i, numbers)
-    excused = bound < numbers.theta * problem.cost.sum()
+    pay, excuse = _do_nothing(training_set, i, numbers)
     return LabelSolution(
         np.zeros(training_set.n_features + 1),
         np.zeros(problem.n_teachers),
-        float(excused),
+        float(excuse < pay),
         *cold_start(problem),
-        bound,
+        min(pay, excuse),
         0.0,
         0,
         0,
