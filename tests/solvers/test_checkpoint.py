@@ -136,6 +136,14 @@ def test_a_fit_that_ran_out_of_rounds_goes_on_with_more(tmp_path):
     assert longer.n_iter_ == whole.n_iter_
 
 
+@pytest.mark.filterwarnings("ignore:PrML stopped")
+def test_a_fit_that_stops_before_its_first_write_is_written(tmp_path):
+    model = estimator(tmp_path / "state", max_iter=10)
+    model._checkpoint_every = 3600.0
+    model.fit(*problem())
+    assert (tmp_path / "state").is_file()
+
+
 def test_callback_and_time_limit_keep_the_file_and_a_tighter_tol_may_go_on(tmp_path):
     path = tmp_path / "state"
     estimator(path, callbacks=Stop(2)).fit(*problem())
