@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prml.baselines.newton_cg import backtrack, conjugate_gradient
+from prml.baselines.newton_cg import backtrack
 from prml.solvers.smooth.block import Block, State
 
 # How far conjugate gradients reduce the gradient in one Newton step, at least and at most.
@@ -14,6 +14,8 @@ TIGHTEST = 1e-3
 # Of the accuracy asked for: the last step should land inside it, not on its edge.
 MARGIN = 0.5
 MAX_PRODUCTS = 200
+# The labels still open are gathered into a smaller block when they are at most this part of it.
+GATHER_AT = 0.6
 
 Precondition = Callable[[np.ndarray], np.ndarray]
 
@@ -93,18 +95,9 @@ def newton_step(
     forcing = np.clip(np.nan_to_num(np.maximum(wanted, loosest)), 1e-12, None)
     if not block.loss.quadratic:
         forcing = np.clip(forcing, TIGHTEST, LOOSEST)
-    curvatures = block.curvatures(state)
-    solution = conjugate_gradient(
-        block.hessian_product(curvatures),
-        -state.gradient,
-        axis=0,
-        tol=forcing[None, :],
-        max_iter=MAX_PRODUCTS,
-        precondition=None if precondition is None else precondition(block, curvatures),
-    )
-    S = solution.point
+    S = newton_direction(block, state, forcing, precondition)
     dt, dxi = block.entries(S)
-    slope = np.einsum("ij,ij->j", state.gradient, S)
+    slope = _dots(state.gradient, S)
     if block.loss.quadratic:
         step = np.ones(S.shape[1])
     else:
@@ -115,10 +108,66 @@ def newton_step(
     return block.evaluate(P, t, xi), step > 0
 
 
+def newton_direction(
+    block: Block, state: State, forcing: np.ndarray, precondition=None
+) -> np.ndarray:
+    """Conjugate gradients for (second derivative) S = -gradient, every label with its own steps.
+
+    A label is done when its residual is at most `forcing` times its gradient. Every iterate is a
+    direction of descent.
+    """
+    curvatures = block.curvatures(state)
+    out = np.zeros_like(state.gradient)
+    columns = np.arange(out.shape[1])  # the labels of `block`, as columns of out
+    product = block.hessian_product(curvatures)
+    inverse = _identity if precondition is None else precondition(block, curvatures)
+    S, residual = np.zeros_like(out), -state.gradient
+    enough = (forcing * forcing) * _dots(residual, residual)
+    scaled = inverse(residual)
+    direction, rho = scaled.copy(), _dots(residual, scaled)
+    active = _dots(residual, residual) > enough
+    for _ in range(MAX_PRODUCTS):
+        if not active.any():
+            break
+        if active.mean() <= GATHER_AT:
+            out[:, columns] = S
+            keep = np.flatnonzero(active)
+            columns, block = columns[keep], block.take(keep)
+            of_t, of_xi = curvatures
+            curvatures = of_t[:, keep], None if of_xi is None else of_xi[:, keep]
+            product = block.hessian_product(curvatures)
+            inverse = _identity if precondition is None else precondition(block, curvatures)
+            S, residual, direction = S[:, keep], residual[:, keep], direction[:, keep]
+            rho, enough, active = rho[keep], enough[keep], active[keep]
+        image = product(direction)
+        curvature = _dots(direction, image)
+        active &= curvature > 0  # zero or worse: rounding has used up this label's direction
+        step = np.divide(rho, curvature, out=np.zeros_like(rho), where=active)
+        S += step * direction
+        residual -= step * image
+        active &= _dots(residual, residual) > enough
+        scaled = inverse(residual)
+        rho_next = _dots(residual, scaled)
+        ratio = np.divide(rho_next, rho, out=np.zeros_like(rho), where=active & (rho > 0))
+        direction *= ratio
+        direction += scaled
+        rho = rho_next
+    out[:, columns] = S
+    return out
+
+
+def _identity(R: np.ndarray) -> np.ndarray:
+    return R
+
+
+def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", A, B)
+
+
 def _line_search(block, state, S, dt, dxi, slope) -> np.ndarray:
-    cross = np.einsum("ij,ij->j", state.P, S)
-    square = np.einsum("ij,ij->j", S, S)
-    base = 0.5 * np.einsum("ij,ij->j", state.P, state.P)
+    cross = _dots(state.P, S)
+    square = _dots(S, S)
+    base = 0.5 * _dots(state.P, state.P)
 
     def value(step: np.ndarray) -> np.ndarray:
         xi = None if dxi is None else state.xi + step * dxi

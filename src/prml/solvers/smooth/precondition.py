@@ -22,7 +22,7 @@ from prml.solvers.smooth.losses import SmoothLoss
 from prml.solvers.smooth.operators import Examples, Teachers
 
 # Beyond this side the eigenvectors cost more than they save.
-LARGEST_SIDE = 2500
+LARGEST_SIDE = 6000
 # How much faster a dense product is than a sparse one, number by number.
 DENSE_SPEED = 8
 
