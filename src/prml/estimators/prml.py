@@ -71,7 +71,7 @@ class PrML(PrivilegedEstimator):
         reached and kept when the fit stopped before, by `max_iter`, `max_time`, a callback or a
         crash: with a higher limit or another `tol` it can go on. A file that is damaged or was
         written for other data or parameters is refused. Fits that run at the same time need files
-        of their own. Only with algorithm="convex".
+        of their own. Only with loss="hinge" and algorithm="convex".
 
     Attributes
     ----------
