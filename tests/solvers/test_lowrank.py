@@ -60,11 +60,13 @@ def test_infeasible_labels_are_found_before_the_first_round():
 
 def test_hard_examples_get_their_margin():
     # no privileged intercept, theta inf, but separable: Z alone must give some margins of 1
-    case = make_case(8, n=12, d=8, theta=np.inf, privileged_intercept=False, flips=0.1)
+    case = make_case(41, n=8, d=8, n_labels=3, theta=np.inf, privileged_intercept=False, flips=0.1)
     exact = oracles.exact_prml(case, 0.5)
     assert np.isfinite(exact)
     solution = solve(case, 0.5)
     assert solution.objective == pytest.approx(exact, rel=1e-3)
+    # Z is enlarged to them; to wait until rounds meet them to rounding took 100
+    assert solution.n_iter <= 50
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 6])
