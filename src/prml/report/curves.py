@@ -109,17 +109,17 @@ def label_curve(scores: np.ndarray, true: np.ndarray) -> list[tuple[float, float
     n_present = int(true.sum())
     if n_present == 0 or len(scores) < 2:
         return None
-    order = np.argsort(-scores, kind="stable")
-    sorted_scores = scores[order]
+    negative = -scores
+    order = np.argsort(negative)
+    negative = negative[order]
     right = np.cumsum(true[order])
     last = min(len(scores) - 1, 5 * n_present + 10)
-    counts = np.unique(np.geomspace(1, last, POINTS_A_LABEL).round().astype(int))
-    points: list[tuple[float, float, float]] = []
-    for n in counts.tolist():
-        cut = sorted_scores[n]
-        n_above = int(np.searchsorted(-sorted_scores, -cut, side="left"))  # strictly above
-        if n_above and (not points or points[-1][0] != float(cut)):
-            points.append(
-                (float(cut), right[n_above - 1] / n_above, right[n_above - 1] / n_present)
-            )
-    return points if len(points) >= 2 else None
+    counts = np.exp(np.linspace(0.0, np.log(last), POINTS_A_LABEL)).round().astype(int)
+    # a cut at the score of the next one; with ties fewer are strictly above it
+    n_above = np.unique(np.searchsorted(negative, negative[counts], side="left"))
+    n_above = n_above[n_above > 0]
+    if len(n_above) < 2:
+        return None
+    n_right = right[n_above - 1]
+    figures = -negative[n_above], n_right / n_above, n_right / n_present
+    return list(zip(*(values.tolist() for values in figures), strict=True))
