@@ -1,6 +1,5 @@
 """What is here: what PrBR and PrML share - reading the data, scores, teachers."""
 
-import numbers
 import warnings
 from typing import ClassVar
 
@@ -115,11 +114,10 @@ class PrivilegedEstimator(MultilabelEstimator):
                 f"class_weight is {weight!r}; expected None, 'balanced', or a dict of the weights "
                 "of absent (0) and present (1) labels."
             )
+        accepts, expected = allowed.NON_NEGATIVE
         for value, factor in weight.items():
-            if not (isinstance(factor, numbers.Real) and 0 <= factor < np.inf):
-                raise ValueError(
-                    f"class_weight of {value} is {factor!r}; expected a finite number, 0 or more."
-                )
+            if not accepts(factor):
+                raise ValueError(f"class_weight of {value} is {factor!r}; expected {expected}.")
         return sample_weight, (
             np.full(n_labels, float(weight.get(0, 1.0))),
             np.full(n_labels, float(weight.get(1, 1.0))),

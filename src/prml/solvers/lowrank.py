@@ -164,8 +164,9 @@ class Splitting:
         ]
         self.lifts: list[Lift | None] = [None] * n_labels
         if not training_set.features.bias:
-            self.lifts = self.each_label(lambda i: lift_direction(self._problems[i]))
-            feasible = self.each_label(lambda i: is_feasible(self._problems[i], self.lifts[i]))
+            lifts = self.each_label(lambda i: lift_direction(self._problems[i]))
+            feasible = self.each_label(lambda i: is_feasible(self._problems[i], lifts[i]))
+            self.lifts = lifts
             if not all(feasible):
                 raise InfeasibleError([i for i in range(n_labels) if not feasible[i]])
         self.V, self.dual = np.zeros((n_labels, width)), np.zeros((n_labels, width))
