@@ -55,13 +55,16 @@ def certify(
         a, b = cold_start(problem) if alpha is None or beta is None else (alpha[i], beta[i])
         m = np.empty(len(problem.rows))
         loops.margins(problem, Z[i], m)
-        start_wt = np.zeros(problem.n_teachers) if wt is None else wt[i]
-        start_wt0 = 0.0 if wt0 is None else float(wt0[i])
-        n_steps = 20 if wt is None else 0
-        objective += fit_teacher(problem, m, start_wt, start_wt0, a, b, n_steps=n_steps).objective
         u, s = np.empty(problem.n_teachers), np.empty(2)
         loops.dual_state(problem, a, b, M[i], u, s)
         own, own0 = (u - s[0]) / problem.gamma2, problem.teacher_bias * s[0] / problem.gamma2
+        if wt is None:
+            fit = fit_teacher(problem, m, own, own0, a, b, n_steps=20)
+        else:
+            fit = fit_teacher(
+                problem, m, wt[i], 0.0 if wt0 is None else float(wt0[i]), a, b, n_steps=0
+            )
+        objective += fit.objective
         gains += float(a.sum())
         costs += 0.5 * problem.gamma2 * float(own @ own + own0 * own0)
     top = largest_singular_value(M)
