@@ -265,6 +265,29 @@ def test_of_many_rows_some_are_drawn(tmp_path, model, monkeypatch):
     assert "drawn by lot" in page_of(tmp_path, model)
 
 
+def test_model_that_says_nothing(tmp_path):
+    """All scores alike, no teacher that speaks, a gap that is wide open."""
+    model, X, Y = large_model(n_labels=5, n_samples=30)
+    model.coef_[:], model.intercept_[:], model.privileged_coef_[:] = 0.0, -1.0, 0.0
+    model.dual_gap_ = 1e7
+    text = page_of(tmp_path, model, X, Y)
+    assert "remains open" in text and "This model has no teacher" in text
+    assert 'class="comments"' not in text and data_of(text)["curves"] == [None] * 5
+
+
+def test_of_too_many_labels_the_mistakes_are_shown(tmp_path):
+    model, X, Y = large_model(n_labels=400, n_samples=20)
+    model.intercept_ += 3.0  # half of the labels are predicted, few are true
+    found = find_out(model, X, Y, 0)
+    for example in sections.gallery(
+        found, X, n_examples=20, random_state=0, texts=None, example_names=None, feature_names=None
+    ):
+        assert len(example.tags) == sections.MOST_TAGS and example.n_more > 0
+        assert all(tag.state != "right" for tag in example.tags)
+        scores = [tag.score for tag in example.tags]
+        assert scores == sorted(scores, reverse=True)
+
+
 def test_wrong_sizes_are_told(tmp_path, model):
     with pytest.raises(ValueError, match="Y has 5 labels and the model 6"):
         page_of(tmp_path, model, Y=Y[TEST][:, :5])

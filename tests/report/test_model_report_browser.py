@@ -46,7 +46,9 @@ def small_page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def large_page(tmp_path_factory):
-    return write_model_report(tmp_path_factory.mktemp("large") / "report.html", *large_model())
+    return write_model_report(
+        tmp_path_factory.mktemp("large") / "report.html", *large_model(n_samples=100)
+    )
 
 
 @pytest.fixture(scope="module", params=["debtags", "large"])

@@ -47,9 +47,13 @@ def convergence(learner: Any) -> Convergence:
     bound = getattr(learner, "dual_objective_", None)
     gap = getattr(learner, "dual_gap_", None)
     if objective is not None and bound is not None and gap is not None:
+        if gap < 1:
+            near = f"the fit is within {100 * gap:.2g} % of the best there is"
+        else:
+            near = "how near the fit is to the best there is remains open"
         sentences.append(
             f"The objective is {objective:,.6g}, and no model of this kind gets below "
-            f"{bound:,.6g}: the fit is within {100 * gap:.2g} % of the best there is."
+            f"{bound:,.6g}: {near}."
         )
     elif objective is not None:
         sentences.append(f"The objective is {objective:,.6g}.")
@@ -318,10 +322,11 @@ def gallery(
         return []
     where = findings.rows[[i for i, _ in chosen]]
     inner = learner_scores(findings.model, take(X, where))
+    has_teacher = bool(np.any(getattr(findings.learner, "privileged_coef_", False)))
     shown = []
     for k, (i, by_lot) in enumerate(chosen):
         row = int(where[k])
-        tags, n_more = _tags(findings, i, inner[k])
+        tags, n_more = _tags(findings, i, inner[k], has_teacher)
         named = example_names is not None
         shown.append(
             ShownExample(
@@ -338,7 +343,9 @@ def gallery(
     return shown
 
 
-def _tags(findings: Findings, i: int, inner: np.ndarray) -> tuple[list[ShownTag], int]:
+def _tags(
+    findings: Findings, i: int, inner: np.ndarray, has_teacher: bool
+) -> tuple[list[ShownTag], int]:
     true, predicted, scores = findings.true[i], findings.predicted[i], findings.scores[i]
     known = None if findings.known is None else findings.known[i]
     shown = np.flatnonzero(true | (predicted if known is None else predicted & known))
@@ -347,7 +354,6 @@ def _tags(findings: Findings, i: int, inner: np.ndarray) -> tuple[list[ShownTag]
         is_right = true[shown] & predicted[shown]
         shown = shown[np.argsort(is_right, kind="stable")[:MOST_TAGS]]
     shown = shown[np.argsort(-scores[shown], kind="stable")]
-    has_teacher = hasattr(findings.learner, "privileged_coef_") and findings.n_labels > 1
     tags = []
     for label in shown.tolist():
         state = "right" if true[label] and predicted[label] else "missed"
