@@ -160,7 +160,7 @@ def test_all_figures_of_every_method_are_drawn():
 
 @pytest.mark.parametrize("theta", [math.inf, 2.0])
 def test_privileged_methods_use_the_nearest_labels(theta):
-    methods = studies.privileged_methods((0, 2, 99), theta, n_labels=4)
+    methods = studies.privileged_methods((0, 2, 99), 4, theta=theta)
     assert [m.name.rpartition("=")[2] for m in methods[:-2]] == ["0", "2", "3"]
     assert {m.name for m in methods[-2:]} == {"LEML", "LEML-fair"}
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import Normalizer, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from prml.baselines import break_ties_by_label
 from prml.bench import provenance
@@ -187,7 +188,8 @@ def run_cell(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record |= _fit_and_score(data, method, trial, setup, jobs, seconds)
+            with threadpool_limits(jobs):  # the linear algebra of every method gets as many threads
+                record |= _fit_and_score(data, method, trial, setup, jobs, seconds)
         except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
             record["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     record["seconds"] = round(time.perf_counter() - start, 3)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from prml.bench.figures import Curve
-from prml.bench.methods import METHODS, Method, Parameters, Setting, grid
+from prml.bench.methods import METHODS, Method, Parameters, Setting
 from prml.bench.protocol import Data, Halves, halves
 from prml.bench.provenance import code_version, machine
 from prml.bench.results_file import Record
@@ -19,15 +19,24 @@ from prml.datasets.atomic_file import replacing
 
 DIMENSIONS = (0, 10, 50, 100, 150, 200, 250, 300, 350, 365, 373)
 WITHOUT_TEACHER = ("LEML", "LEML-fair")
-_STUDY_GRID = grid(C=(0.01, 0.001, 0.1), gamma2=(0.1, 2.0))
 
 
-def privileged_methods(dimensions: Sequence[int], theta: float, n_labels: int) -> list[Method]:
+def privileged_methods(
+    dimensions: Sequence[int],
+    n_labels: int,
+    *,
+    theta: float = math.inf,
+    loss: str = "hinge",
+    C: float = 0.01,
+    gamma2: float = 2.0,
+) -> list[Method]:
     """PrML taught by the K nearest labels, for each K, and the methods without a teacher.
 
-    The rank is bounded by .9 n_labels for all, as in the paper.
+    The rank is bounded by .9 n_labels for all, as in the paper, and the parameters are the same for
+    every K: what differs along a line is the teacher alone.
     """
     methods = []
+    entry = ({"C": C, "gamma2": gamma2},)
     for k in sorted({min(k, n_labels - 1) for k in dimensions}):
 
         def build(parameters: Parameters, setting: Setting, k: int = k):
@@ -36,6 +45,7 @@ def privileged_methods(dimensions: Sequence[int], theta: float, n_labels: int) -
             return PrML(
                 **parameters,
                 theta=theta,
+                loss=loss,
                 privileged=k,
                 n_components=math.ceil(0.9 * setting.n_labels),
                 tol=1e-2,
@@ -44,14 +54,15 @@ def privileged_methods(dimensions: Sequence[int], theta: float, n_labels: int) -
                 random_state=setting.seed,
             )
 
-        title = _line_name(theta)
+        title = _line_name(theta, loss)
         summary = f"PrML, theta = {theta:g}, the {k} nearest labels comment"
-        methods.append(Method(f"{title}, K={k}", summary, "family", build, _STUDY_GRID, effort=8))
+        methods.append(Method(f"{title}, K={k}", summary, "family", build, entry, effort=8))
     return [*methods, *(METHODS[name] for name in WITHOUT_TEACHER)]
 
 
-def _line_name(theta: float) -> str:
-    return "PrML" if math.isinf(theta) else f"PrML, theta={theta:g}"
+def _line_name(theta: float, loss: str) -> str:
+    name = "PrML" if math.isinf(theta) else f"PrML, theta={theta:g}"
+    return name if loss == "hinge" else f"{name}, {loss}"
 
 
 def privileged_rows(

@@ -265,6 +265,9 @@ def report_command(output: Output, results: Path, out: Path | None, quick: bool)
     help="A number of privileged labels; may be repeated.",
 )  # fmt: skip
 @click.option("--theta", type=float, default=float("inf"), show_default=True)
+@click.option("--loss", default="hinge", show_default=True)
+@click.option("-C", "C", type=float, default=0.01, show_default=True)
+@click.option("--gamma2", type=float, default=2.0, show_default=True)
 @with_results(FOLDER / "privileged.jsonl")
 @with_run_options
 @with_output
@@ -274,6 +277,9 @@ def privileged_command(
     dataset: str,
     dimensions: tuple[int, ...],
     theta: float,
+    loss: str,
+    C: float,
+    gamma2: float,
     results: Path,
 ) -> None:
     """Study how many labels should comment on each label, as the paper's Figure 2."""
@@ -283,7 +289,9 @@ def privileged_command(
     if run.pop("methods"):
         raise click.UsageError("--method has no meaning here: PrML is compared with LEML")
     data = load_data(dataset)
-    methods = privileged_methods(dimensions or DIMENSIONS, theta, data.Y.shape[1])
+    methods = privileged_methods(
+        dimensions or DIMENSIONS, data.Y.shape[1], theta=theta, loss=loss, C=C, gamma2=gamma2
+    )
     _run(output, run, [data], results, methods)
 
 
