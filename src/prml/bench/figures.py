@@ -203,6 +203,7 @@ def draw_convergence(panels: Mapping[str, Sequence[Curve]]) -> Any:
             )  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")
+        ax.xaxis.set_minor_formatter("")
         ax.set_title(title, fontsize=10, loc="left")
         ax.grid(True, color="#dddddd", lw=0.6)
     for ax in list(axes.flat)[len(panels) :]:
