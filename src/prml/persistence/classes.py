@@ -13,6 +13,7 @@ HOMES: dict[str, str] = {
     "PrML": "prml.estimators",
     "PrMLCV": "prml.estimators",
     "TeacherTransfer": "prml.estimators",
+    "FeatureScaler": "prml.estimators",
     "BinaryRelevance": "prml.baselines",
     "ECC": "prml.baselines",
     "LEML": "prml.baselines",

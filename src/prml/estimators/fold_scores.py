@@ -1,0 +1,130 @@
+"""What is here: candidates scored on folds - scaled rows shared, weights as warm-started paths."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from prml.estimators.candidates import Candidate, make_learner
+from prml.estimators.feature_scaling import FeatureScaler
+from prml.metrics import evaluate
+from prml.model_selection.cross_fit import scores_of
+
+INNER_FOLDS = 3  # of the first stage of a transfer while searching
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate and its value of the goal on every fold, seconds a fold beside it."""
+
+    candidate: Candidate
+    n_samples: int
+    values: np.ndarray
+    seconds: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        known = self.values[~np.isnan(self.values)]  # a fold may lack what the metric needs
+        return float(known.mean()) if len(known) else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        if len(self.values) < 2:
+            return float("nan")
+        return float(self.values.std(ddof=1) / np.sqrt(len(self.values)))
+
+
+class Folds:
+    """Some rows of the training data, cut into folds.
+
+    Parameters
+    ----------
+    X : array or CSR
+    labels : what learners are fitted to: CSR of ones, or dense with NaN where unknown
+    splits : sequence of (train, test)
+    goal : str
+        Name of a metric.
+    tol : float
+        Of the solvers.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: Any,
+        splits: Sequence[tuple[np.ndarray, np.ndarray]],
+        goal: str,
+        tol: float,
+        seed: int,
+    ):
+        self.X, self.labels = X, labels
+        self.splits, self.goal, self.tol, self.seed = splits, goal, tol, seed
+        self.n_samples = sum(len(test) for _, test in splits)
+        self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
+        self._lock = Lock()
+
+    def score(
+        self, paths: Sequence[tuple[Candidate, Sequence[float]]], n_jobs: int | None
+    ) -> list[Scored]:
+        """Score every family at its weights, on every fold; the order of the paths is kept."""
+        tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
+        done = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(self._walk)(*paths[p], k) for p, k in tasks
+        )
+        by_path: list[list[Any]] = [[] for _ in paths]
+        for (p, _), result in zip(tasks, done, strict=True):
+            by_path[p].append(result)
+        scored = []
+        for (family, weights), results in zip(paths, by_path, strict=True):
+            for i, weight in enumerate(weights):
+                values = np.array([values[i] for values, _ in results])
+                seconds = np.array([seconds[i] for _, seconds in results])
+                candidate = replace(family, weight=float(weight))
+                scored.append(Scored(candidate, self.n_samples, values, seconds))
+        return scored
+
+    def _walk(self, family: Candidate, weights: Sequence[float], fold: int):
+        """Fit one family on one fold at ascending weights, each fit from the last one's optimum."""
+        train, test = self.splits[fold]
+        X, X_test = self._rows(family.scaling, fold)
+        values, seconds = [], []
+        learner: Any = None
+        for weight in weights:
+            start = time.perf_counter()
+            candidate = replace(family, weight=float(weight))
+            if learner is None or family.transfer is not None:
+                learner = make_learner(
+                    candidate,
+                    len(train),
+                    cv=min(INNER_FOLDS, max(2, len(train))),
+                    tol=self.tol,
+                    warm_start=True,
+                    random_state=self.seed,
+                )
+            else:
+                learner.set_params(C=candidate.params()["C"])
+            learner.fit(X, self.labels[train])
+            values.append(self._value(scores_of(learner, X_test), test))
+            seconds.append(time.perf_counter() - start)
+        return values, seconds
+
+    def _value(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        return evaluate(self.labels[rows], scores, cut=0.0, metrics=[self.goal])[self.goal]
+
+    def _rows(self, scaling: str, fold: int) -> tuple[Any, Any]:
+        """Training and test rows of a fold, scaled by what the training rows say."""
+        key = (scaling, fold)
+        with self._lock:
+            if key not in self._scaled:
+                train, test = self.splits[fold]
+                scaler = FeatureScaler(scaling).fit(self.X[train])
+                self._scaled[key] = (
+                    scaler.transform(self.X[train]),
+                    scaler.transform(self.X[test]),
+                )
+            return self._scaled[key]

@@ -1,0 +1,211 @@
+"""What is here: the order in which PrMLCV tries its candidates - screen, halve, climb.
+
+1. Features: the cheapest loss on every scaling and kernel width, on few rows.
+2. Members: every loss, a teacher, its transfer, a low rank, on the best features, on few rows.
+3. Halving: the best families on all rows, their weights bracketed again.
+4. Climbing: from the best candidate to the best of its neighbours, while that is better.
+
+Weights are paths: a family starts where families like it are usually best and goes on in the
+direction in which its score rises.
+"""
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from prml.estimators.candidates import (
+    LARGEST_WEIGHT,
+    SMALLEST_WEIGHT,
+    STEP,
+    Candidate,
+    Space,
+)
+from prml.estimators.fold_scores import Folds, Scored
+from prml.monitor import Monitor
+
+FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
+KEPT_SCALINGS = 2
+KEPT_FAMILIES = 3
+MAX_CLIMBS = 3
+
+
+class StopSearch(Exception):
+    """The time is up, or a callback asks to stop."""
+
+
+@dataclass
+class Search:
+    """One search: what was scored so far, and how to score more.
+
+    Parameters
+    ----------
+    space : Space
+    monitor : Monitor
+        Told of every candidate; ends the search.
+    sign : int
+        1 when the goal is to be maximised, else -1.
+    n_jobs : int or None
+    """
+
+    space: Space
+    monitor: Monitor
+    sign: int
+    n_jobs: int | None
+    scored: list[Scored] = field(default_factory=list)
+    stages: list[str] = field(default_factory=list)
+    _known: set[tuple[int, Candidate]] = field(default_factory=set)
+
+    def run(self, few: Folds, every: Folds) -> None:
+        """Search until nothing is left to try, or until the monitor stops it."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of single fits; the table tells how they did
+                self._screen_features(few)
+                self._screen_members(few)
+                self._halve(every)
+                self._climb(every)
+        except StopSearch:
+            pass
+        except KeyboardInterrupt:
+            if not self.scored:
+                raise
+            self.monitor.interrupted()
+
+    def best(self, n_samples: int | None = None) -> Scored:
+        """The best candidate, of those scored on the most rows."""
+        if n_samples is None:
+            n_samples = max(s.n_samples for s in self.scored)
+        return max((s for s in self.scored if s.n_samples == n_samples), key=self._merit)
+
+    def _merit(self, scored: Scored) -> float:
+        mean = scored.mean
+        return -np.inf if np.isnan(mean) else self.sign * mean
+
+    def _ranking(self, n_samples: int) -> list[Scored]:
+        """The best candidate of every family scored on so many rows, best first."""
+        best: dict[Candidate, Scored] = {}
+        for s in self.scored:
+            if s.n_samples != n_samples:
+                continue
+            family = s.candidate.family
+            if family not in best or self._merit(s) > self._merit(best[family]):
+                best[family] = s
+        return sorted(best.values(), key=self._merit, reverse=True)
+
+    def _screen_features(self, folds: Folds) -> None:
+        linear = self.space.first_families()
+        self._bracket("features", folds, [(f, FIRST_WEIGHTS) for f in linear])
+        kept = [s.candidate.scaling for s in self._ranking(folds.n_samples)[:KEPT_SCALINGS]]
+        kernels = [f for scaling in kept for f in self.space.kernel_families(scaling)]
+        self._bracket("features", folds, [(f, (1.0, STEP)) for f in kernels])
+
+    def _screen_members(self, folds: Folds) -> None:
+        ranking = self._ranking(folds.n_samples)
+        # the best linear features and the best kernel: the two that can surprise each other
+        leaders = [
+            next(s.candidate for s in ranking if (s.candidate.gamma is None) == is_linear)
+            for is_linear in {s.candidate.gamma is None: None for s in ranking}
+        ]
+        paths = []
+        for place, at in enumerate(leaders):
+            for family in self.space.members(*at.features):
+                # the runner-up only has to show what the smooth losses make of it
+                if place > 0 and (family.theta or family.low_rank or family.loss == "hinge"):
+                    continue
+                paths.append((family, _around(at.weight * family.usual_weight)))
+        self._bracket("members", folds, paths)
+
+    def _halve(self, folds: Folds) -> None:
+        if folds.n_samples == max(s.n_samples for s in self.scored):
+            return  # all rows were few enough for the screening
+        leaders = self._ranking(max(s.n_samples for s in self.scored))[:KEPT_FAMILIES]
+        starts = [(s.candidate.family, (s.candidate.weight,)) for s in leaders]
+        self._score("halving", folds, starts)
+        finalists = self._ranking(folds.n_samples)[:2]
+        self._bracket(
+            "halving", folds, [(s.candidate.family, _around(s.candidate.weight)) for s in finalists]
+        )
+
+    def _climb(self, folds: Folds) -> None:
+        for _ in range(MAX_CLIMBS):
+            before = self.best(folds.n_samples)
+            near = self.space.neighbours(before.candidate)
+            self._score("climbing", folds, [(c.family, (c.weight,)) for c in near])
+            if self.best(folds.n_samples) is before:
+                return
+
+    def _bracket(self, stage: str, folds: Folds, paths) -> None:
+        """Score paths; those whose best weight is at an end go on beyond it, the better half."""
+        ends = {family: [min(weights), max(weights)] for family, weights in paths}
+        while paths:
+            self._score(stage, folds, paths)
+            ranked = [s for s in self._ranking(folds.n_samples) if s.candidate.family in ends]
+            paths = []
+            for leader in ranked[: (len(ranked) + 1) // 2]:
+                family, weight = leader.candidate.family, leader.candidate.weight
+                end = ends[family]
+                if np.isclose(weight, end[0]) and weight > SMALLEST_WEIGHT:
+                    end[0] = weight / STEP
+                    paths.append((family, (end[0],)))
+                elif np.isclose(weight, end[1]) and weight < LARGEST_WEIGHT:
+                    end[1] = weight * STEP
+                    paths.append((family, (end[1],)))
+
+    def _score(self, stage: str, folds: Folds, paths) -> None:
+        """Score what is new of the paths, a few families at a time so that time can run out."""
+        fresh = []
+        for family, weights in paths:
+            new = [w for w in sorted(weights) if self._is_new(folds, replace(family, weight=w))]
+            if new:
+                fresh.append((family, new))
+        for family, weights in fresh:
+            self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
+        at_once = 4
+        for first in range(0, len(fresh), at_once):
+            results = folds.score(fresh[first : first + at_once], self.n_jobs)
+            self.scored.extend(results)
+            self.stages.extend([stage] * len(results))
+            self._report(stage, folds, results)
+
+    def _is_new(self, folds: Folds, candidate: Candidate) -> bool:
+        return (folds.n_samples, candidate) not in self._known
+
+    def _report(self, stage: str, folds: Folds, results: list[Scored]) -> None:
+        best = self.best()
+        leader = max(results, key=self._merit)
+        wish = self.monitor.record(
+            iteration=len(self.scored),
+            stage=stage,
+            n_samples=folds.n_samples,
+            score=leader.mean,
+            best_score=best.mean,
+            best=describe(best.candidate),
+        )
+        if wish:
+            raise StopSearch
+        # the last fit needs about the time of its fold, and the folds leave rows out
+        if self.monitor.remaining <= 2.0 * float(best.seconds.max()):
+            self.monitor.stopped_by = "time limit"
+            raise StopSearch
+
+
+def describe(candidate: Candidate) -> str:
+    """A candidate in a few words."""
+    words = [candidate.scaling, candidate.loss, f"weight {candidate.weight:.3g}"]
+    if candidate.gamma is not None:
+        words.append(f"rbf {candidate.gamma:.3g}")
+    if candidate.theta is not None:
+        words.append(f"teacher (theta {candidate.theta:g}, gamma2 {candidate.gamma2:g})")
+    if candidate.low_rank:
+        words.append("low rank")
+    if candidate.transfer is not None:
+        words.append(
+            f"transfer {candidate.transfer:g}" + ("" if candidate.passthrough else " only")
+        )
+    return ", ".join(words)
+
+
+def _around(weight: float) -> tuple[float, float, float]:
+    weight = min(max(weight, SMALLEST_WEIGHT * STEP), LARGEST_WEIGHT / STEP)
+    return (weight / STEP, weight, weight * STEP)

@@ -1,0 +1,301 @@
+"""What is here: PrMLCV, the member of the family that suits the data, found by cross-validation."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state, indexable
+
+from prml.base import MultilabelEstimator
+from prml.estimators import parameters as allowed
+from prml.estimators.candidates import Space, make_pipeline
+from prml.estimators.feature_scaling import SCALINGS
+from prml.estimators.fold_scores import Folds
+from prml.estimators.member_search import Search
+from prml.metrics import evaluate, get_metric
+from prml.model_selection.cross_fit import scores_of
+from prml.model_selection.splits import MultilabelStratifiedKFold
+from prml.monitor import Monitor
+from prml.targets import Targets
+
+LOSSES = ("squared", "logistic", "squared_hinge", "hinge")
+SCREEN_TOL = 1e-2
+
+
+class PrMLCV(MultilabelEstimator):
+    """Choose loss, regularisation, scaling, kernel, teacher, transfer and rank by cross-validation.
+
+    The estimator to begin with: raw features, no parameters. It screens the members of the family
+    on some of the rows, compares the best on all of them, climbs from the best to its neighbours,
+    and fits the winner to all rows. Everything is chosen on stratified folds of the training data.
+
+    Parameters
+    ----------
+    scoring : str
+        The metric to be best in, a name of `prml.metrics`. With a single label a ranking of labels
+        says nothing, and macro AUC takes the place of a metric that ranks them.
+    cv : int, splitter or iterable of splits
+        A number stands for that many folds of `MultilabelStratifiedKFold`.
+    losses : sequence of {"squared", "logistic", "squared_hinge", "hinge"}
+        Losses to try; the first one, which ought to be quick, screens the features.
+    scalings : "auto" or sequence of {"none", "unit", "standard", "idf"}
+        What may be done to the features first, see `FeatureScaler`; "auto" tries "none", "unit"
+        and, for sparse features, "idf", for dense ones "standard".
+    gammas : sequence of float
+        Widths of rbf kernels to try beside the linear one, for rows of length 1; empty for none.
+    teacher : bool
+        Whether to try labels that excuse each other's errors.
+    transfer : bool
+        Whether to try teachers that speak at prediction time, see `TeacherTransfer`.
+    low_rank : bool
+        Whether to try predictors of low rank.
+    screen_samples : int
+        Rows on which the screening is done.
+    tol : float
+        Relative duality gap of the last fit; the search is content with 0.01.
+    max_time : float, optional
+        Seconds; when they are nearly over, the best so far is fitted.
+    n_jobs : int, optional
+        Fits at once (threads). Without a time limit the result does not depend on it.
+    random_state : int, RandomState instance or None
+        Seed of the folds and of the rows drawn for screening; None gives the same every time.
+    callbacks : callable or list of callables
+        Called with a dict (`stage`, `score`, `best_score`, `best`, `n_samples` ...) after every few
+        candidates; a true return value ends the search and the best so far is fitted.
+    verbose : int
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline
+        Scaling and model, fitted to all rows.
+    best_params_ : dict
+        `scaling`, `loss`, `C`, `theta`, `gamma2`, `privileged`, `kernel`, `gamma`, `low_rank`,
+        `transfer` (scale of the scores, or None) and `passthrough`.
+    best_score_ : float
+        Mean value of the metric over the folds.
+    best_index_ : int
+        Its place in `cv_results_`.
+    cv_results_ : dict of arrays
+        A row for every candidate and number of rows it was tried on: `params`, `param_*`, `stage`,
+        `n_samples`, `split*_test_score`, `mean_test_score`, `std_test_score`, `standard_error`,
+        `rank_test_score` (those on the most rows come first), `mean_fit_time`.
+    scoring_ : str
+        The metric used.
+    n_splits_ : int
+    history_ : list of dict
+    stopped_by_ : str or None
+        "time limit", "callback" or "interrupt" when the search was cut short.
+    classes_, label_names_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prml import PrMLCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(90, 4))
+    >>> Y = (X @ rng.normal(size=(4, 3)) > 0).astype(int)
+    >>> model = PrMLCV(losses=["squared"], gammas=[]).fit(X, Y)
+    >>> sorted(model.best_params_)[:4]
+    ['C', 'gamma', 'gamma2', 'kernel']
+    >>> model.predict(X[:2]).shape
+    (2, 3)
+    """
+
+    _allow_missing_labels = True
+
+    def __init__(
+        self,
+        *,
+        scoring="average_precision",
+        cv=3,
+        losses=LOSSES,
+        scalings="auto",
+        gammas=(0.3, 1.0, 3.0),
+        teacher=True,
+        transfer=True,
+        low_rank=True,
+        screen_samples=800,
+        tol=1e-3,
+        max_time=None,
+        n_jobs=None,
+        random_state=None,
+        callbacks=None,
+        verbose=0,
+    ):
+        self.scoring = scoring
+        self.cv = cv
+        self.losses = losses
+        self.scalings = scalings
+        self.gammas = gammas
+        self.teacher = teacher
+        self.transfer = transfer
+        self.low_rank = low_rank
+        self.screen_samples = screen_samples
+        self.tol = tol
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X, y, groups=None):
+        """Search, and fit the best candidate to all rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
+            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
+        groups : array of shape (n_samples,), optional
+            Rows of one group stay on one side of every split.
+
+        Returns
+        -------
+        self
+        """
+        allowed.check_parameters(
+            self,
+            {
+                "screen_samples": allowed.COUNT,
+                "tol": allowed.POSITIVE,
+                "max_time": allowed.POSITIVE_OR_NONE,
+                "teacher": allowed.YES_NO,
+                "transfer": allowed.YES_NO,
+                "low_rank": allowed.YES_NO,
+            },
+        )
+        metric = get_metric(self.scoring)
+        X, targets = self._read_training_data(X, y)
+        X, groups = indexable(X, groups)
+        if targets.n_labels == 1 and metric.part in ("ranks", "top"):
+            metric = get_metric("macro_auc")
+        self.scoring_ = metric.name
+        monitor = Monitor(self.callbacks, self.max_time, int(self.verbose))
+        labels = learnable_labels(targets)
+        seed = int(check_random_state(self.random_state or 0).randint(2**31 - 1))
+        search = Search(self._space(X), monitor, metric.sign, self.n_jobs)
+        search.run(*self._folds(X, labels, targets, groups, seed))
+        self._store(search, metric.sign)
+        self._fit_best(X, labels, search, monitor, seed)
+        self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
+        return self
+
+    def _space(self, X) -> Space:
+        losses = _choices(self.losses, LOSSES, "losses")
+        if isinstance(self.scalings, str) and self.scalings == "auto":
+            scalings: tuple[str, ...] = ("unit", "none", "idf" if sp.issparse(X) else "standard")
+        else:
+            scalings = _choices(self.scalings, SCALINGS, "scalings")
+        gammas = tuple(float(gamma) for gamma in self.gammas)
+        if not all(0 < gamma < np.inf for gamma in gammas):
+            raise ValueError(f"PrMLCV: gammas is {self.gammas!r}; expected numbers above 0.")
+        return Space(
+            losses, scalings, gammas, self.teacher, self.transfer, self.low_rank, X.shape[1]
+        )
+
+    def _folds(self, X, labels, targets: Targets, groups, seed: int) -> tuple[Folds, Folds]:
+        """The folds of some rows and those of all rows; the same when there are not many."""
+        n_samples = targets.n_samples
+        cv = self.cv
+        if isinstance(cv, int | np.integer):
+            shuffled = self.random_state is not None
+            cv = MultilabelStratifiedKFold(
+                int(cv), shuffle=shuffled, random_state=seed if shuffled else None
+            )
+        splits = list(check_cv(cv).split(X, targets.positives, groups))
+        self.n_splits_ = len(splits)
+        common = (self.scoring_, SCREEN_TOL, seed)
+        every = Folds(X, labels, splits, *common)
+        if n_samples <= 1.25 * self.screen_samples:
+            return every, every
+        drawn = np.zeros(n_samples, dtype=bool)
+        rng = np.random.default_rng(seed)
+        drawn[rng.choice(n_samples, int(self.screen_samples), replace=False)] = True
+        fewer = [(train[drawn[train]], test[drawn[test]]) for train, test in splits]
+        return Folds(X, labels, fewer, *common), every
+
+    def _store(self, search: Search, sign: int) -> None:
+        """Set the table and what is best in it."""
+        scored = search.scored
+        mean = np.array([s.mean for s in scored])
+        rows = np.array([s.n_samples for s in scored])
+        merit = np.where(np.isnan(mean), -np.inf, sign * mean)
+        order = np.lexsort((np.arange(len(scored)), -merit, -rows))
+        rank = np.empty(len(scored), dtype=np.int64)
+        rank[order] = np.arange(1, len(scored) + 1)
+        params = [s.candidate.params() for s in scored]
+        table: dict[str, Any] = {"params": params}
+        for name in params[0]:
+            table[f"param_{name}"] = np.array([p[name] for p in params], dtype=object)
+        table["stage"] = np.array(search.stages)
+        table["n_samples"] = rows
+        for k in range(self.n_splits_):
+            table[f"split{k}_test_score"] = np.array([s.values[k] for s in scored])
+        table["mean_test_score"] = mean
+        table["std_test_score"] = np.array([s.values.std() for s in scored])
+        table["standard_error"] = np.array([s.standard_error for s in scored])
+        table["rank_test_score"] = rank
+        table["mean_fit_time"] = np.array([s.seconds.mean() for s in scored])
+        self.cv_results_ = table
+        self.best_index_ = scored.index(search.best())
+        self.best_params_ = params[self.best_index_]
+        self.best_score_ = float(mean[self.best_index_])
+
+    def _fit_best(self, X, labels, search: Search, monitor: Monitor, seed: int) -> None:
+        best = search.best().candidate
+        model = make_pipeline(best, X.shape[0], tol=self.tol, n_jobs=self.n_jobs, random_state=seed)
+        with warnings.catch_warnings():
+            # rare labels are constant in any model that was chosen for its ranking
+            warnings.filterwarnings("ignore", message="For .* the optimum cannot be told from")
+            warnings.filterwarnings("ignore", category=ConvergenceWarning)
+            self.best_estimator_ = model.fit(X, labels)
+        monitor.record(iteration=len(search.scored), stage="fitted", best_score=self.best_score_)
+
+    def _scores(self, X) -> np.ndarray:
+        return scores_of(self.best_estimator_, X)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Map scores to (0, 1), as the chosen model does; see its `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels); after a fit on a 1-D y one column a class, rows
+        summing to 1.
+        """
+        X = self._check_predict_data(X)
+        chance = self.best_estimator_.predict_proba(X)
+        if self._kind == "binary":
+            if len(self.classes_) == 1:
+                return np.ones((len(chance), 1))
+            return np.hstack([1.0 - chance, chance])
+        if self._kind == "multiclass":
+            return chance / chance.sum(axis=1, keepdims=True)
+        return chance
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """The metric of the search, negated where lower is better; accuracy for a 1-D y."""
+        if getattr(self, "_kind", None) != "multilabel":
+            return super().score(X, y, sample_weight)
+        metric = get_metric(self.scoring_)
+        scores = self.decision_function(X)
+        return metric.sign * evaluate(y, scores, metrics=[metric.name])[metric.name]
+
+
+def learnable_labels(targets: Targets) -> Any:
+    """Y as every member reads it: CSR of ones, or dense with NaN where a label is unknown."""
+    if targets.missing is None:
+        return targets.positives
+    labels = targets.positives.toarray()
+    labels[targets.missing.astype(bool).toarray()] = np.nan
+    return labels
+
+
+def _choices(given: Any, known: tuple[str, ...], name: str) -> tuple[str, ...]:
+    chosen = (given,) if isinstance(given, str) else tuple(given)
+    wrong = [choice for choice in chosen if choice not in known]
+    if wrong or not chosen:
+        raise ValueError(f"PrMLCV: {name} is {given!r}; expected some of {', '.join(known)}.")
+    return chosen

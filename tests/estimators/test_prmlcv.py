@@ -1,0 +1,275 @@
+"""What is here: PrMLCV - what it chooses, that it is honest, its table, limits and files."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.utils.estimator_checks import check_estimator
+from tests.model_selection.halves import halves_of
+
+import prml
+from prml import PrMLCV, load_model, save_model
+from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
+from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
+from prml.estimators.fold_scores import Folds
+from prml.metrics import average_precision, evaluate
+from prml.model_selection import MultilabelStratifiedKFold
+
+QUICK = {"losses": ["squared", "logistic"], "gammas": [1.0]}
+
+
+def problem(seed=0, n=120, d=6, n_labels=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = (X @ rng.normal(size=(d, n_labels)) + rng.normal(size=(n, n_labels)) > 0.5).astype(int)
+    return X, Y
+
+
+def test_scores_of_folds_are_those_of_whole_models():
+    """The table's twin: cut, scale, fit and score by hand, cold."""
+    X, Y = problem()
+    X *= 1e4  # raw units
+    model = PrMLCV(**QUICK).fit(X, Y)
+    splits = list(MultilabelStratifiedKFold(3).split(X, Y))
+    table = model.cv_results_
+    for row in {model.best_index_, 0, len(table["params"]) - 1}:
+        params = table["params"][row]
+        candidate = Candidate(
+            scaling=params["scaling"],
+            loss=params["loss"],
+            weight=params["C"] * params["theta"],
+            theta=None if params["privileged"] is None else params["theta"],
+            gamma2=params["gamma2"],
+            gamma=params["gamma"],
+            low_rank=params["low_rank"],
+            transfer=params["transfer"],
+            passthrough=params["passthrough"],
+        )
+        for k, (train, test) in enumerate(splits):
+            whole = make_pipeline(candidate, len(train), tol=1e-4, cv=3).fit(X[train], Y[train])
+            value = average_precision(Y[test], whole.decision_function(X[test]))
+            assert table[f"split{k}_test_score"][row] == pytest.approx(value, abs=0.02)
+
+
+def test_table_and_best_belong_together():
+    model = PrMLCV(**QUICK, scoring="ranking_loss").fit(*problem())
+    table = model.cv_results_
+    n = len(table["params"])
+    assert all(len(column) == n for column in table.values())
+    splits = np.array([table[f"split{k}_test_score"] for k in range(3)])
+    np.testing.assert_allclose(table["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(table["standard_error"], splits.std(axis=0, ddof=1) / 3**0.5)
+    best = model.best_index_
+    assert table["rank_test_score"][best] == 1
+    assert model.best_score_ == table["mean_test_score"].min()  # lower is better here
+    assert model.best_params_ == table["params"][best]
+    assert len({str(p) for p in table["params"]}) == n  # nothing is tried twice
+    fitted = model.best_estimator_.named_steps["model"]
+    assert (
+        model.score(*problem())
+        == -evaluate(problem()[1], model.decision_function(problem()[0]), metrics=["ranking_loss"])[
+            "ranking_loss"
+        ]
+    )
+    assert fitted is not None
+
+
+def test_few_rows_screen_and_all_rows_decide():
+    X, Y = problem(n=300)
+    model = PrMLCV(**QUICK, screen_samples=90).fit(X, Y)
+    table = model.cv_results_
+    assert set(table["n_samples"]) == {90, 300}
+    assert table["n_samples"][model.best_index_] == 300
+    assert set(table["stage"][table["n_samples"] == 90]) == {"features", "members"}
+
+
+def test_units_of_the_features_do_not_matter():
+    X, Y = problem()
+    small = PrMLCV(**QUICK).fit(X * 1e-6, Y)
+    large = PrMLCV(**QUICK).fit(X * 1e6, Y)
+    assert small.best_params_ == large.best_params_
+    assert small.best_score_ == pytest.approx(large.best_score_, abs=1e-6)
+    np.testing.assert_array_equal(small.predict(X * 1e-6), large.predict(X * 1e6))
+
+
+def test_chooses_a_kernel_where_only_a_kernel_helps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    radius = np.linalg.norm(X, axis=1)
+    Y = np.stack([radius > 1.2, radius < 0.8, X[:, 0] * X[:, 1] > 0, radius > 1.8], 1).astype(int)
+    curved = PrMLCV(losses=["squared"], transfer=False, teacher=False).fit(X, Y)
+    assert curved.best_params_["kernel"] == "rbf"
+    straight = PrMLCV(losses=["squared"], gammas=[], transfer=False, teacher=False).fit(X, Y)
+    assert curved.best_score_ > straight.best_score_ + 0.1
+
+
+def test_noise_is_told_as_noise():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(150, 40)), rng.normal(size=(500, 40))
+    Y = (rng.random((650, 5)) < 0.4).astype(int)
+    model = PrMLCV(**QUICK, scoring="macro_auc").fit(X, Y[:150])
+    assert model.best_score_ < 0.62  # the largest of many values around a half
+    assert evaluate(Y[150:], model.decision_function(new))["macro_auc"] == pytest.approx(
+        0.5, abs=0.05
+    )
+
+
+def test_result_does_not_depend_on_n_jobs():
+    X, Y = problem()
+    one = PrMLCV(**QUICK).fit(X, Y)
+    two = PrMLCV(**QUICK, n_jobs=2).fit(X, Y)
+    assert one.best_params_ == two.best_params_
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+
+
+def test_callbacks_see_progress_and_can_stop():
+    X, Y = problem()
+    seen = []
+
+    def watch(record):
+        seen.append(record)
+        return record["stage"] == "members"
+
+    model = PrMLCV(**QUICK, callbacks=watch).fit(X, Y)
+    assert model.stopped_by_ == "callback"
+    assert [r["stage"] for r in seen][-2:] == ["members", "fitted"]
+    assert model.predict(X).shape == Y.shape
+
+
+def test_time_limit_is_kept():
+    X, Y = problem(n=600, d=30, n_labels=20)
+    PrMLCV(**QUICK, max_time=0.01).fit(X, Y)  # compiles
+    start = time.perf_counter()
+    model = PrMLCV(max_time=2.0).fit(X, Y)
+    assert model.stopped_by_ == "time limit"
+    assert time.perf_counter() - start < 20.0  # slow machines too; the whole search is far longer
+    assert model.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "missing", "sparse", "one label"])
+def test_every_kind_of_target(kind):
+    X, Y = problem()
+    y = {
+        "binary": np.array(["no", "yes"])[Y[:, 0]],
+        "multiclass": np.array(["a", "b", "c"])[Y[:, :2].sum(axis=1)],
+        "missing": np.where(np.random.default_rng(1).random(Y.shape) < 0.3, np.nan, Y),
+        "sparse": sp.csr_matrix(Y),
+        "one label": Y[:, :1],
+    }[kind]
+    if kind == "sparse":
+        X = sp.csr_matrix(np.where(np.abs(X) > 1, X, 0.0))
+    model = PrMLCV(losses=["squared"], gammas=[]).fit(X, y)
+    assert model.scoring_ == (
+        "macro_auc" if kind in ("binary", "one label") else "average_precision"
+    )
+    predicted = model.predict(X)
+    if kind in ("binary", "multiclass"):
+        assert (predicted == y).mean() > 0.6
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    else:
+        assert predicted.shape == y.shape
+        assert ((model.predict_proba(X) > 0.5) == predicted).all()
+
+
+def test_saved_and_loaded(tmp_path):
+    X, Y = problem()
+    model = prml.PrMLCV(**QUICK).fit(X, Y)
+    again = load_model(save_model(model, tmp_path / "m.prml"))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.best_params_ == model.best_params_
+    np.testing.assert_array_equal(
+        again.cv_results_["mean_test_score"], model.cv_results_["mean_test_score"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"scoring": "accuracy"}, "no metric 'accuracy'"),
+        ({"losses": ["cubic"]}, "losses is .* expected some of squared"),
+        ({"losses": []}, "losses is"),
+        ({"scalings": ["big"]}, "scalings is .* expected some of none"),
+        ({"gammas": [-1.0]}, "gammas is .* expected numbers above 0"),
+        ({"screen_samples": 0}, "screen_samples is 0"),
+        ({"teacher": "maybe"}, "teacher is 'maybe'"),
+    ],
+)
+def test_bad_parameters_are_told(settings, words):
+    with pytest.raises(ValueError, match=words):
+        PrMLCV(**settings).fit(*problem(n=30))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_accepts_it():
+    check_estimator(
+        PrMLCV(losses=["squared"], gammas=[], transfer=False, teacher=False, low_rank=False, cv=2),
+        on_skip=None,
+    )
+    check_estimator(FeatureScaler("standard"), on_skip=None)
+
+
+def test_scalings():
+    rng = np.random.default_rng(0)
+    X = rng.normal(3.0, 7.0, size=(50, 5))
+    X[:, 4] = 2.0
+    standard = StandardScaler().fit_transform(X)
+    standard /= np.sqrt((standard**2).sum(axis=1).mean())
+    np.testing.assert_allclose(FeatureScaler("standard").fit_transform(X), standard, atol=1e-12)
+    np.testing.assert_allclose(FeatureScaler("unit").fit_transform(X), normalize(X))
+    scaled = FeatureScaler("none").fit_transform(X)
+    np.testing.assert_allclose(scaled / X, scaled[0, 0] / X[0, 0])
+    assert (scaled**2).sum(axis=1).mean() == pytest.approx(1.0)
+    words = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
+    weighted = words * (np.log(4 / np.array([4, 2])) + 1)
+    np.testing.assert_allclose(FeatureScaler("idf").fit_transform(words), normalize(weighted))
+    for method in SCALINGS:
+        sparse = FeatureScaler(method).fit(sp.csr_matrix(words))
+        assert sp.issparse(sparse.transform(sp.csr_matrix(words)))
+        if method != "standard":  # sparse columns are not centred
+            dense = FeatureScaler(method).fit(words)
+            np.testing.assert_allclose(
+                sparse.transform(sp.csr_matrix(words)).toarray(), dense.transform(words)
+            )
+    with pytest.raises(ValueError, match="method is 'log'; expected one of none"):
+        FeatureScaler("log").fit(X)
+
+
+def test_candidates_are_what_they_say():
+    learner = make_learner(Candidate(loss="logistic", weight=6.0, theta=3.0), 50)
+    assert (learner.C, learner.theta, learner.privileged) == (2.0, 3.0, "all")
+    learner = make_learner(Candidate(weight=6.0, low_rank=True), 50)
+    assert (type(learner).__name__, learner.C, learner.privileged) == ("PrML", 6.0, None)
+    learner = make_learner(Candidate(gamma=2.0, transfer=0.5), 5000)
+    assert (learner.scale, learner.estimator.n_landmarks) == (0.5, 2000)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["yeast", "enron"])
+def test_within_a_hundredth_of_trying_everything(name):
+    """On new data, the search is as good as the best of its whole grid (weights a step apart)."""
+    X, X_test, Y, Y_test = halves_of(name)
+    chosen = PrMLCV(n_jobs=2).fit(X, Y)
+    reached = average_precision(Y_test, chosen.decision_function(X_test))
+    folds = Folds(X, Y, list(MultilabelStratifiedKFold(3).split(X, Y)), chosen.scoring_, 1e-2, 0)
+    space = chosen._space(X)
+    families = [
+        family
+        for scaling in space.scalings
+        for gamma in (None, *space.gammas)
+        for family in space.members(scaling, gamma)
+    ]
+    paths = [(f, [f.usual_weight * STEP**k for k in range(-2, 3)]) for f in families]
+    best = max(folds.score(paths, n_jobs=2), key=lambda scored: scored.mean)
+    assert chosen.best_score_ > best.mean - 0.01
+    best_model = make_pipeline(best.candidate, X.shape[0]).fit(X, Y)
+    assert reached > average_precision(Y_test, best_model.decision_function(X_test)) - 0.01
+
+
+def test_clone_keeps_parameters():
+    assert clone(PrMLCV(cv=4, losses=["hinge"])).get_params()["losses"] == ["hinge"]
