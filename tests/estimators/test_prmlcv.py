@@ -1,6 +1,7 @@
 """What is here: PrMLCV - what it chooses, that it is honest, its table, limits and files."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.model_selection.halves import halves_of
 
 import prml
-from prml import PrMLCV, load_model, save_model
+from prml import PrBR, PrMLCV, load_model, save_model
+from prml.cli import main
 from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
 from prml.estimators.fold_scores import Folds
 from prml.metrics import average_precision, evaluate
 from prml.model_selection import MultilabelStratifiedKFold
+from prml.monitor import Monitor
 
 QUICK = {"losses": ["squared", "logistic"], "gammas": [1.0]}
 
@@ -151,6 +154,37 @@ def test_time_limit_is_kept():
     assert model.predict(X).shape == Y.shape
 
 
+def test_interrupt_keeps_the_best_so_far(monkeypatch):
+    X, Y = problem()
+    plain, fits = PrBR.fit, []
+
+    def interrupted_once(self, X, y):
+        fits.append(self)
+        if len(fits) == 40:
+            warnings.warn("Interrupted: best so far kept.", RuntimeWarning, stacklevel=2)
+        return plain(self, X, y)
+
+    monkeypatch.setattr(PrBR, "fit", interrupted_once)
+    with pytest.warns(RuntimeWarning, match="Interrupted"):
+        model = PrMLCV(losses=["squared"], gammas=[]).fit(X, Y)
+    assert model.stopped_by_ == "interrupt"
+    assert model.predict(X).shape == Y.shape
+
+
+def test_command_line_searches(tmp_path, capsys):
+    X, Y = problem()
+    np.savez(tmp_path / "data.npz", X=X, Y=Y)
+    path = tmp_path / "m.prml"
+    argv = ["fit", tmp_path / "data.npz", "-o", path, "--cv", "3", "-p", 'losses=["squared"]']
+    assert main([*map(str, argv), "-p", "gammas=[]", "--jobs", "1"]) == 0
+    assert "best score" in capsys.readouterr().out
+    model = load_model(path)
+    assert type(model) is PrMLCV
+    np.testing.assert_array_equal(
+        model.predict(X), PrMLCV(cv=3, losses=["squared"], gammas=[]).fit(X, Y).predict(X)
+    )
+
+
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "missing", "sparse", "one label"])
 def test_every_kind_of_target(kind):
     X, Y = problem()
@@ -256,7 +290,9 @@ def test_within_a_hundredth_of_trying_everything(name):
     X, X_test, Y, Y_test = halves_of(name)
     chosen = PrMLCV(n_jobs=2).fit(X, Y)
     reached = average_precision(Y_test, chosen.decision_function(X_test))
-    folds = Folds(X, Y, list(MultilabelStratifiedKFold(3).split(X, Y)), chosen.scoring_, 1e-2, 0)
+    folds = Folds(
+        X, Y, list(MultilabelStratifiedKFold(3).split(X, Y)), chosen.scoring_, 1e-2, 0, Monitor()
+    )
     space = chosen._space(X)
     families = [
         family

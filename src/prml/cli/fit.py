@@ -35,7 +35,9 @@ SCALES = ("none", "unit", "standard", "maxabs")
     help="Rows of unit norm, or columns of unit variance or unit maximum; stored with the model.",
 )
 @click.option(
-    "--cv", type=click.IntRange(2), help="Search the parameters of PrML by so many folds."
+    "--cv",
+    type=click.IntRange(2),
+    help="Search the best member of the family (PrMLCV) by so many folds.",
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds for the fit.")
 @click.option(
@@ -111,7 +113,7 @@ def fit_command(
 
 def summary(learner: Any) -> dict[str, Any]:
     """Return what a fitted estimator says of its own optimum."""
-    names = ("objective_", "dual_gap_", "converged_", "n_iter_", "rank_")
+    names = ("best_score_", "objective_", "dual_gap_", "converged_", "n_iter_", "rank_")
     found = {name.rstrip("_"): getattr(learner, name) for name in names if hasattr(learner, name)}
     return {name: getattr(value, "item", lambda v=value: v)() for name, value in found.items()}
 
@@ -155,6 +157,8 @@ def _fit(learner: Any, X: Any, table: Table, output: Output) -> None:
         def show(record: dict[str, Any]) -> None:
             shown = {"gap": "gap", "objective": "objective", "labels": f"of {n_labels} labels"}
             notes = [f"{_short(record[key])} {shown[key]}" for key in shown if key in record]
+            if "best" in record:  # of a search
+                notes.append(f"best score {_short(record['best_score'])}: {record['best']}")
             advance(note=", ".join([*notes, f"{record.get('time', 0.0):.0f} s"]))
 
         if "callbacks" in learner.get_params(deep=False):

@@ -13,8 +13,13 @@ from prml.estimators.candidates import Candidate, make_learner
 from prml.estimators.feature_scaling import FeatureScaler
 from prml.metrics import evaluate
 from prml.model_selection.cross_fit import scores_of
+from prml.monitor import Monitor
 
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
+
+
+class OutOfTime(Exception):
+    """The seconds left are those that the last fit needs."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,13 @@ class Folds:
     tol : float
         Of the solvers.
     seed : int
+    monitor : Monitor
+        Its time limit ends the scoring.
+
+    Attributes
+    ----------
+    reserve : float or None
+        Seconds to leave; None: what is being scored is needed, whatever the time.
     """
 
     def __init__(
@@ -61,10 +73,13 @@ class Folds:
         goal: str,
         tol: float,
         seed: int,
+        monitor: Monitor,
     ):
         self.X, self.labels = X, labels
         self.splits, self.goal, self.tol, self.seed = splits, goal, tol, seed
         self.n_samples = sum(len(test) for _, test in splits)
+        self.monitor = monitor
+        self.reserve: float | None = None
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 
@@ -95,6 +110,8 @@ class Folds:
         values, seconds = [], []
         learner: Any = None
         for weight in weights:
+            if self.reserve is not None and self.monitor.remaining <= self.reserve:
+                raise OutOfTime
             start = time.perf_counter()
             candidate = replace(family, weight=float(weight))
             if learner is None or family.transfer is not None:

@@ -21,17 +21,18 @@ from prml.estimators.candidates import (
     Candidate,
     Space,
 )
-from prml.estimators.fold_scores import Folds, Scored
+from prml.estimators.fold_scores import Folds, OutOfTime, Scored
 from prml.monitor import Monitor
 
 FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
 KEPT_SCALINGS = 2
 KEPT_FAMILIES = 3
 MAX_CLIMBS = 3
+AT_ONCE = 4  # families scored between two reports
 
 
 class StopSearch(Exception):
-    """The time is up, or a callback asks to stop."""
+    """A callback asks to stop."""
 
 
 @dataclass
@@ -61,15 +62,19 @@ class Search:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of single fits; the table tells how they did
+                # a fit keeps its best on Ctrl-C and warns of it; the search has to end there
+                warnings.filterwarnings("error", message="Interrupted")
                 self._screen_features(few)
                 self._screen_members(few)
                 self._halve(every)
                 self._climb(every)
         except StopSearch:
             pass
-        except KeyboardInterrupt:
+        except OutOfTime:
+            self.monitor.stopped_by = "time limit"
+        except (KeyboardInterrupt, RuntimeWarning):
             if not self.scored:
-                raise
+                raise KeyboardInterrupt from None
             self.monitor.interrupted()
 
     def best(self, n_samples: int | None = None) -> Scored:
@@ -161,9 +166,11 @@ class Search:
                 fresh.append((family, new))
         for family, weights in fresh:
             self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
-        at_once = 4
-        for first in range(0, len(fresh), at_once):
-            results = folds.score(fresh[first : first + at_once], self.n_jobs)
+        for first in range(0, len(fresh), AT_ONCE):
+            if self.scored:
+                # the last fit has the rows that a fold leaves out, and a smaller tol
+                folds.reserve = 2.0 * float(self.best().seconds.max())
+            results = folds.score(fresh[first : first + AT_ONCE], self.n_jobs)
             self.scored.extend(results)
             self.stages.extend([stage] * len(results))
             self._report(stage, folds, results)
@@ -183,10 +190,6 @@ class Search:
             best=describe(best.candidate),
         )
         if wish:
-            raise StopSearch
-        # the last fit needs about the time of its fold, and the folds leave rows out
-        if self.monitor.remaining <= 2.0 * float(best.seconds.max()):
-            self.monitor.stopped_by = "time limit"
             raise StopSearch
 
 

@@ -177,7 +177,7 @@ class PrMLCV(MultilabelEstimator):
         labels = learnable_labels(targets)
         seed = int(check_random_state(self.random_state or 0).randint(2**31 - 1))
         search = Search(self._space(X), monitor, metric.sign, self.n_jobs)
-        search.run(*self._folds(X, labels, targets, groups, seed))
+        search.run(*self._folds(X, labels, targets, groups, seed, monitor))
         self._store(search, metric.sign)
         self._fit_best(X, labels, search, monitor, seed)
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
@@ -196,7 +196,9 @@ class PrMLCV(MultilabelEstimator):
             losses, scalings, gammas, self.teacher, self.transfer, self.low_rank, X.shape[1]
         )
 
-    def _folds(self, X, labels, targets: Targets, groups, seed: int) -> tuple[Folds, Folds]:
+    def _folds(
+        self, X, labels, targets: Targets, groups, seed: int, monitor: Monitor
+    ) -> tuple[Folds, Folds]:
         """The folds of some rows and those of all rows; the same when there are not many."""
         n_samples = targets.n_samples
         cv = self.cv
@@ -207,7 +209,7 @@ class PrMLCV(MultilabelEstimator):
             )
         splits = list(check_cv(cv).split(X, targets.positives, groups))
         self.n_splits_ = len(splits)
-        common = (self.scoring_, SCREEN_TOL, seed)
+        common = (self.scoring_, SCREEN_TOL, seed, monitor)
         every = Folds(X, labels, splits, *common)
         if n_samples <= 1.25 * self.screen_samples:
             return every, every
