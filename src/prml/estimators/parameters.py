@@ -20,7 +20,7 @@ def _positive(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def one_of(*values: Any) -> Check:

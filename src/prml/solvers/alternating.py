@@ -7,19 +7,23 @@ D-step (Eq. 10, Algorithm 1): with M the rows sum_j alpha_ij y_ij x_j and G = W'
 Z = G M, so label i sees an SVM+ problem with omega = G_ii around the centre of what the others
 contribute; D = W M at the end. No coordinate costs more than the non-zeros of its example.
 
+Between half-steps the factors are balanced, which changes no predictor and lowers the objective.
 Each half-step is solved to an inner gap; one that raises the objective is refused and solved more
-accurately. As in the paper the change of the teachers W~ tells when to stop; the gap to the global
+accurately. A label whose code is 0 stays there: at theta = inf the algorithm may end above the
+optimum, and the gap says so. As in the paper the change of the teachers W~ tells when to stop; the gap to the global
 optimum is reported as well, so that the two algorithms can be compared.
 """
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor
+from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.lowrank import LabelState, LowRankSolution
 from prml.solvers.spectral import Factors, largest_singular_value
@@ -54,6 +58,14 @@ class Alternation:
         self.labels = [
             LabelState(problem, rng) for problem, rng in zip(self.problems, self.rngs, strict=True)
         ]
+        self.lifts = [lift_direction(problem) for problem in self.problems]
+        infeasible = [
+            i
+            for i, (problem, lift) in enumerate(zip(self.problems, self.lifts, strict=True))
+            if not is_feasible(problem, lift)
+        ]
+        if infeasible:
+            raise InfeasibleError(infeasible)
         self.teachers: list[TeacherFit] = self._judge(self.Z)
 
     @property
@@ -80,7 +92,7 @@ class Alternation:
             m = np.empty(len(problem.rows))
             loops.margins(problem, Z[i], m)
             wt, wt0 = label.teacher(problem)
-            return fit_teacher(problem, m, wt, wt0, label.alpha, label.beta)
+            return fit_teacher(problem, m, wt, wt0, label.alpha, label.beta, lift=self.lifts[i])
 
         return self._each(judge)
 
@@ -103,7 +115,12 @@ class Alternation:
                 centre=np.zeros(len(self.D) + 1),
             )
             solution = solve_label(
-                problem, tol=inner_gap, rng=self.rngs[i], start=self.codes[i], max_iter=500
+                problem,
+                tol=inner_gap,
+                rng=self.rngs[i],
+                start=self.codes[i],
+                lift=self.lifts[i],
+                max_iter=500,
             )
             old = self._label_objective(i, self.W[:, i])
             if solution.objective < old:
@@ -115,6 +132,19 @@ class Alternation:
         self.W = np.array([w for w, _, _ in done]).T.copy()
         self.teachers = [fit for _, fit, _ in done]
         self.codes = [start for _, _, start in done]
+
+    def balance(self) -> None:
+        """Write Z with the factors of least norm: |D|^2 = gamma1 |W|^2, directions orthogonal.
+
+        Z stays as it is and the objective falls. Without it a W-step after a small D (or a D-step
+        after a small W) prefers 0, from which no step leads away.
+        """
+        left, values, right = np.linalg.svd(self.Z, full_matrices=False)
+        k, scale, root = len(self.D), self.gamma1**0.25, np.sqrt(values)
+        n = min(k, len(values))
+        self.D, self.W = np.zeros_like(self.D), np.zeros_like(self.W)
+        self.D[:n] = scale * root[:n, None] * right[:n]
+        self.W[:n] = root[:n, None] / scale * left.T[:n]
 
     def _label_objective(self, i: int, w: np.ndarray) -> float:
         return 0.5 * self.gamma1 * float(w @ w) + self.teachers[i].objective
@@ -189,10 +219,25 @@ def _without_z(problem: Problem, solution) -> float:
 
 
 def first_dictionary(training_set: TrainingSet, n_components: int, seed: int) -> np.ndarray:
-    """A random D under which the features D x have entries of about 1."""
+    """The directions of the features that go with the labels: where Algorithm 2 starts.
+
+    Right singular vectors of Y'X, Y of +1 and -1, filled up at random, scaled so that D x has
+    entries of about 30 and the first W-step is almost free. From a random D of moderate size the
+    W-step often ends at W = 0, from which no step leads away.
+    """
+    X, positives = training_set.matrix, training_set.targets.positives
+    bias = training_set.X.bias
+    together = 2.0 * np.asarray((positives.T @ X).todense() if sp.issparse(X) else positives.T @ X)
+    together = together - np.asarray(X.sum(axis=0)).ravel()
+    counts = np.asarray(positives.sum(axis=0)).ravel()
+    together = np.column_stack([together, bias * (2.0 * counts - training_set.n_samples)])
+    rank = min(n_components, *together.shape)
+    _, _, right = randomized_svd(together, rank, random_state=seed)
     rng = np.random.default_rng(seed)
-    D = rng.standard_normal((n_components, training_set.n_features + 1))
-    return D / np.sqrt(max(training_set.squares.mean(), 1e-300))
+    D = rng.standard_normal((n_components, together.shape[1])) / np.sqrt(together.shape[1])
+    D[:rank] = right
+    rows = np.asarray(X @ D[:, :-1].T) + bias * D[:, -1]
+    return 30.0 * D / max(float(np.sqrt(np.mean(rows**2))), 1e-300)
 
 
 def solve_alternating(
@@ -211,7 +256,7 @@ def solve_alternating(
 ) -> LowRankSolution:
     """Alternate until the teachers W~ stop changing (relative change `tol`), or the gap is `tol`.
 
-    D is where to start (random without it); `dual_objective` a bound that is already known.
+    D is where to start (`first_dictionary` without it); `dual_objective` a bound already known.
     """
     if D is None:
         D = first_dictionary(training_set, n_components, seed)
@@ -222,11 +267,14 @@ def solve_alternating(
             while n_iter < max_iter and not monitor.out_of_time:
                 before = np.concatenate([t.wt for t in state.teachers])
                 state.w_step(inner_gap)
+                state.balance()
                 improved = state.d_step(inner_gap)
+                state.balance()
                 n_iter += 1
                 dual_objective = max(dual_objective, state.lower_bound())
                 after = np.concatenate([t.wt for t in state.teachers])
-                change = float(np.linalg.norm(after - before) / max(np.linalg.norm(after), 1e-300))
+                size = max(float(np.linalg.norm(after)), 1e-300)
+                change = float(np.linalg.norm(after - before)) / size
                 objective = state.objective
                 gap = relative_gap(objective, dual_objective)
                 stop = monitor.record(

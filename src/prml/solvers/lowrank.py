@@ -62,6 +62,8 @@ class LabelState:
     """What the solver keeps of one label between its turns."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator, start=None):
+        self.alpha: np.ndarray
+        self.beta: np.ndarray
         self.alpha, self.beta = cold_start(problem) if start is None else start
         self.u, self.s = np.empty(problem.n_teachers), np.empty(2)
         self.m_row = np.empty(len(problem.centre))
