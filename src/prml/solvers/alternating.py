@@ -10,8 +10,8 @@ contribute; D = W M at the end. No coordinate costs more than the non-zeros of i
 Between half-steps the factors are balanced, which changes no predictor and lowers the objective.
 Each half-step is solved to an inner gap; one that raises the objective is refused and solved more
 accurately. A label whose code is 0 stays there: at theta = inf the algorithm may end above the
-optimum, and the gap says so. As in the paper the change of the teachers W~ tells when to stop; the gap to the global
-optimum is reported as well, so that the two algorithms can be compared.
+optimum, and the gap says so. As in the paper the change of the teachers W~ tells when to stop; the
+gap to the global optimum is reported as well, so that the two algorithms can be compared.
 """
 
 import numpy as np
