@@ -17,6 +17,7 @@ from prml.cli import main
 from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
 from prml.estimators.fold_scores import Folds
+from prml.export import to_onnx
 from prml.metrics import average_precision, evaluate
 from prml.model_selection import MultilabelStratifiedKFold
 from prml.monitor import Monitor
@@ -309,3 +310,17 @@ def test_within_a_hundredth_of_trying_everything(name):
 
 def test_clone_keeps_parameters():
     assert clone(PrMLCV(cv=4, losses=["hinge"])).get_params()["losses"] == ["hinge"]
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_exported(scaling):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    X, Y = problem()
+    model = PrMLCV(losses=["squared"], gammas=[1.0], scalings=[scaling]).fit(X, Y)
+    session = runtime.InferenceSession(
+        to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    given = session.get_inputs()[0]
+    answers = session.run(["scores"], {given.name: X.astype(np.float32)})[0]
+    np.testing.assert_allclose(answers, model.decision_function(X), atol=1e-3)

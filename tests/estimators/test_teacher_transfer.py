@@ -12,6 +12,7 @@ from tests.model_selection.halves import halves_of
 
 import prml
 from prml import PrBR, TeacherTransfer, load_model, save_model
+from prml.export import to_onnx
 from prml.metrics import evaluate, macro_auc
 from prml.model_selection import MultilabelStratifiedKFold, cross_fitted_scores
 
@@ -222,3 +223,17 @@ def test_real_halves_gain(name, alpha, gain):
         from_scores = evaluate(Y_test, alone.decision_function(X_test), metrics=names)
         assert from_scores["ranking_loss"] < plain["ranking_loss"]
         assert from_scores["macro_auc"] > plain["macro_auc"] + 0.02
+
+
+@pytest.mark.parametrize("passthrough", [True, False])
+def test_exported(passthrough):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    X, Y = problem()
+    model = TeacherTransfer(RIDGE, cv=3, pool=3, passthrough=passthrough).fit(X, Y)
+    session = runtime.InferenceSession(
+        to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    given = session.get_inputs()[0]
+    answers = session.run(["scores"], {given.name: X.astype(np.float32)})[0]
+    np.testing.assert_allclose(answers, model.decision_function(X), atol=1e-4)

@@ -125,7 +125,8 @@ class Space:
             plain = Candidate(scaling=scaling, loss=loss, gamma=gamma)
             found.append(plain)
             quick = loss != "squared" or self.n_features <= NARROW
-            if self.transfer and loss != "hinge":
+            # two hinges for a transfer would be dear, and logistic is as good where they are
+            if self.transfer and (loss in ("squared", "logistic") or len(self.losses) == 1):
                 found.append(replace(plain, transfer=scale))
             if self.teacher and quick and (loss != "hinge" or len(self.losses) == 1):
                 found.append(replace(plain, theta=2.0))
@@ -146,7 +147,8 @@ class Space:
                 near += [replace(at, transfer=at.transfer * f) for f in (0.5, 2.0)]
                 near.append(replace(at, passthrough=not at.passthrough))
         if self.teacher:
-            if at.theta is None and (at.loss != "squared" or self.n_features <= NARROW):
+            quick = at.loss != "squared" or self.n_features <= NARROW
+            if at.theta is None and at.transfer is None and quick:
                 near.append(replace(at, theta=4.0))
             elif at.theta is not None:
                 near += [replace(at, theta=at.theta * f) for f in (0.5, 2.0)]

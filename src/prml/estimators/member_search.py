@@ -26,8 +26,8 @@ from prml.monitor import Monitor
 
 FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
 KEPT_SCALINGS = 2
-KEPT_FAMILIES = 3
-MAX_CLIMBS = 3
+KEPT_FAMILIES = 2
+MAX_CLIMBS = 2
 AT_ONCE = 4  # families scored between two reports
 
 
@@ -127,13 +127,12 @@ class Search:
         leaders = self._ranking(max(s.n_samples for s in self.scored))[:KEPT_FAMILIES]
         starts = [(s.candidate.family, (s.candidate.weight,)) for s in leaders]
         self._score("halving", folds, starts)
-        finalists = self._ranking(folds.n_samples)[:2]
-        self._bracket(
-            "halving", folds, [(s.candidate.family, _around(s.candidate.weight)) for s in finalists]
-        )
+        winner = self.best(folds.n_samples).candidate
+        self._bracket("halving", folds, [(winner.family, _around(winner.weight))])
 
     def _climb(self, folds: Folds) -> None:
-        for _ in range(MAX_CLIMBS):
+        on_few_rows = any(s.n_samples < folds.n_samples for s in self.scored)
+        for _ in range(1 if on_few_rows else MAX_CLIMBS):  # many rows make a climb dear
             before = self.best(folds.n_samples)
             near = self.space.neighbours(before.candidate)
             self._score("climbing", folds, [(c.family, (c.weight,)) for c in near])

@@ -139,6 +139,27 @@ def _tuner(estimator: Any, graph: Graph, X: Value) -> Answers:
     return Answers(scores, inside.probabilities, labels)
 
 
+def _teacher_transfer(estimator: Any, graph: Graph, X: Value) -> Answers:
+    """The scores of the first stage, moved and scaled, beside the features of the second."""
+    if estimator._kind != "multilabel":
+        raise ValueError("to_onnx writes a TeacherTransfer of several labels only.")
+    scores = write_model(estimator.estimator_, graph, X).scores
+    pool = graph.constant(estimator.pool_, np.int64)
+    scores = graph.cast(graph.add("Gather", scores, pool, axis=1), X.dtype)
+    factor = float(estimator.score_factor_)
+    moved = graph.add("Sub", scores, graph.like(scores, estimator.score_mean_))
+    block = graph.add("Mul", moved, graph.like(moved, factor))
+    second = graph.add("Concat", X, block, axis=1) if estimator.passthrough else block
+    return write_model(estimator.final_estimator_, graph, second)
+
+
+def _search(estimator: Any, graph: Graph, X: Value) -> Answers:
+    """PrMLCV: the model it chose."""
+    if estimator._kind != "multilabel":
+        raise ValueError("to_onnx writes a PrMLCV of several labels only.")
+    return write_model(estimator.best_estimator_, graph, X)
+
+
 def _mark_top_k(graph: Graph, scores: Value, k: int) -> Value:
     """True for the k best labels of each row; ONNX gives ties to the lower position, as we do."""
     best = graph.add_second_output(
@@ -169,4 +190,6 @@ MEMBERS: dict[str, Callable[[Any, Graph, Value], Answers]] = {
     "ML2": _ml2,
     "ThresholdTuner": _tuner,
     "MultilabelCalibrator": _calibrator,
+    "TeacherTransfer": _teacher_transfer,
+    "PrMLCV": _search,
 }

@@ -15,7 +15,7 @@ def write_steps(steps: Sequence[tuple[str, Any]], graph: Graph, X: Value) -> Val
         if step is None or step == "passthrough":
             continue
         kind = type(step).__name__
-        if kind not in STEPS or not type(step).__module__.startswith("sklearn."):
+        if kind not in STEPS or type(step).__module__.split(".")[0] not in ("sklearn", "prml"):
             raise ValueError(
                 f"to_onnx cannot write the step {name!r}, a {kind}; expected one of "
                 f"{', '.join(STEPS)}."
@@ -56,6 +56,16 @@ def _min_max_scaler(step: Any, graph: Graph, X: Value) -> Value:
     return graph.clip(moved, *step.feature_range) if step.clip else moved
 
 
+def _feature_scaler(step: Any, graph: Graph, X: Value) -> Value:
+    if step.column_mean_ is not None:
+        X = graph.add("Sub", X, graph.like(X, step.column_mean_))
+    if step.column_factor_ is not None:
+        X = graph.add("Mul", X, graph.like(X, step.column_factor_))
+    if step.method in ("unit", "idf"):
+        return unit_rows(graph, X, "l2")
+    return graph.add("Mul", X, graph.like(X, step.factor_))
+
+
 def _truncated_svd(step: Any, graph: Graph, X: Value) -> Value:
     return graph.affine(X, step.components_, 0.0)
 
@@ -72,6 +82,7 @@ def _nystroem(step: Any, graph: Graph, X: Value) -> Value:
 
 
 STEPS: dict[str, Callable[[Any, Graph, Value], Value]] = {
+    "FeatureScaler": _feature_scaler,
     "Normalizer": _normalizer,
     "StandardScaler": _standard_scaler,
     "MaxAbsScaler": _max_abs_scaler,
