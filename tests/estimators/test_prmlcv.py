@@ -281,7 +281,7 @@ def test_candidates_are_what_they_say():
     learner = make_learner(Candidate(weight=6.0, low_rank=True), 50)
     assert (type(learner).__name__, learner.C, learner.privileged) == ("PrML", 6.0, None)
     learner = make_learner(Candidate(gamma=2.0, transfer=0.5), 5000)
-    assert (learner.scale, learner.estimator.n_landmarks) == (0.5, 2000)
+    assert (learner.scale, learner.estimator.n_landmarks) == (0.5, 1000)
 
 
 @pytest.mark.long

@@ -22,8 +22,9 @@ USUAL_WEIGHT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 10.0, "hinge":
 USUAL_WEIGHT_OF_LOW_RANK = {"squared": 0.3, "squared_hinge": 0.3, "logistic": 0.1, "hinge": 0.3}
 # With more features than this, the squared loss with a teacher or a low rank is no longer cheap.
 NARROW = 1500
-# Kernels of more rows go through so many of them.
-LANDMARKS = 2000
+# Kernels of more rows go through so many of them; twice as many when the rows are many.
+LANDMARKS = 1000
+MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def make_learner(candidate: Candidate, n_samples: int, cv: int = 5, **run: Any) 
     names = ("loss", "C", "theta", "gamma2", "privileged", "kernel", "gamma")
     settings = {name: params[name] for name in names} | run
     if candidate.gamma is not None and n_samples > LANDMARKS:
-        settings["n_landmarks"] = LANDMARKS
+        settings["n_landmarks"] = LANDMARKS * (2 if n_samples > MANY_ROWS else 1)
     learner = (PrML if candidate.low_rank else PrBR)(**settings)
     if candidate.transfer is None:
         return learner
