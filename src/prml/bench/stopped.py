@@ -17,7 +17,6 @@ from prml.loops import svmplus as loops
 from prml.loops.jit import jit
 from prml.loops.rows import row_axpy, row_dot
 from prml.privileged import LabelFeatures
-from prml.solvers.alternating import first_dictionary
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 
@@ -206,7 +205,7 @@ class StoppedPrML(MultilabelEstimator):
             return time.perf_counter() > limit
 
         k = self.n_components or training_set.n_labels
-        D = first_dictionary(training_set, min(k, training_set.n_features + 1), seed)
+        D = random_dictionary(training_set, min(k, training_set.n_features + 1), seed)
         W = np.zeros((len(D), training_set.n_labels))
         self.n_iter_ = 0
         for _ in range(self.n_rounds):
@@ -263,3 +262,10 @@ class StoppedPrML(MultilabelEstimator):
 
     def _scores(self, X) -> np.ndarray:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+def random_dictionary(training_set: TrainingSet, n_components: int, seed: int) -> np.ndarray:
+    """A random D under which the features D x have entries of about 1; the paper names no start."""
+    rng = np.random.default_rng(seed)
+    D = rng.standard_normal((n_components, training_set.n_features + 1))
+    return D / np.sqrt(max(training_set.squares.mean(), 1e-300))
