@@ -17,6 +17,8 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 exclude_patterns = ["_build"]
+# Docstrings inherited from scikit-learn refer to labels of its own guide.
+suppress_warnings = ["ref.ref"]
 html_theme = "pydata_sphinx_theme"
 html_title = "prml"
 # The pages work from disk and without a network; formulas alone ask for MathJax.

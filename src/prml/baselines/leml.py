@@ -21,7 +21,7 @@ class LEML(MultilabelEstimator):
     """Low-rank empirical risk minimisation for multi-label learning (Yu et al. 2014).
 
     All labels share k linear features of x: the scores are x'WH'. W and H minimise
-    sum of loss(y_ji, x_j'W h_i) over the known labels + alpha/2 (|W|^2 + |H|^2), in turns.
+    sum of ``loss(y_ji, x_j'W h_i)`` over the known labels ``+ alpha/2 (|W|^2 + |H|^2)``, in turns.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ class LEML(MultilabelEstimator):
     codes_ : ndarray of shape (n_labels, k)
         H.
     coef_ : ndarray of shape (n_labels, n_features)
-        codes_ @ components_, computed when asked for.
+        ``codes_ @ components_``, computed when asked for.
     intercept_ : ndarray of shape (n_labels,)
-        codes_ @ components_intercept_, minus one half for the squared loss: a label is predicted
-        where its score is positive.
+        ``codes_ @ components_intercept_``, minus one half for the squared loss: a label is
+        predicted where its score is positive.
     n_components_, n_iter_ : int
     objective_ : float
     dual_objective_, dual_gap_ : float

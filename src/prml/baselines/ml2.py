@@ -42,7 +42,7 @@ class ML2(MultilabelEstimator):
     epsilon : float, default=1e-3
         Radius of the tube, one for all labels of an example.
     gamma : float or None, default=None
-        The kernel is exp(-gamma |x - x'|^2); None takes 1 / (2 sigma^2), sigma being the mean
+        The kernel is ``exp(-gamma |x - x'|^2)``; None takes 1 / (2 sigma^2), sigma being the mean
         distance between training examples.
     fit_intercept : bool, default=True
         Add a constant to the kernel's features, regularised like them.

@@ -18,7 +18,7 @@ class PrBR(PrivilegedEstimator):
     """Binary relevance with privileged labels: while a label is learned, the others excuse errors.
 
     For label i with margins m_j = y_j (<w, x_j> + b) and slacks xi_j, a linear function of the
-    other labels of example j, it minimises
+    other labels of example j, it minimises ::
 
         1/2 (|w|^2 + b^2) + gamma2/2 |wt|^2 + C sum_j [ xi_j + theta max(0, 1 - m_j - xi_j) ]
 
@@ -48,8 +48,8 @@ class PrBR(PrivilegedEstimator):
         the model is linear in features of the kernel: `coef_` then has a column for each feature,
         and `landmarks_` and `landmark_coef_` make the scores.
     gamma : float, optional
-        Of exp(-gamma |x - x'|^2) and (gamma <x, x'> + coef0)^degree; 1 / (n_features variance of X)
-        by default.
+        Of ``exp(-gamma |x - x'|^2)`` and ``(gamma <x, x'> + coef0)^degree``;
+        1 / (n_features variance of X) by default.
     degree, coef0 : float
         Of the polynomial kernel.
     n_landmarks : int, optional
@@ -95,7 +95,7 @@ class PrBR(PrivilegedEstimator):
     privileged_intercept_ : ndarray of shape (n_labels,)
     degenerate_labels_ : ndarray
         Positions of the labels whose optimum cannot be told from a constant predictor at the
-        accuracy reached: 1/2 |w|^2 is at most the duality gap.
+        accuracy reached: ``|w|^2 / 2`` is at most the duality gap.
     objective_, dual_objective_, dual_gap_ : float
         Upper and lower bound of the optimum, and (upper - lower) / upper.
     converged_ : bool
@@ -103,12 +103,12 @@ class PrBR(PrivilegedEstimator):
         Sweeps and Newton steps of the slowest label.
     history_ : list of dict
     dual_coef_, dual_slack_ : ndarray of shape (n_labels, n_samples)
-        alpha and beta, with `keep_duals`: coef_ is the sum of alpha_j y_j x_j, and gamma2
-        privileged_coef_ that of (alpha_j + beta_j - C) v_j, v_j the labels of j in -1 and 1.
+        alpha and beta, with `keep_duals`: `coef_` is the sum of alpha_j y_j x_j, and gamma2
+        `privileged_coef_` that of (alpha_j + beta_j - C) v_j, v_j the labels of j in -1 and 1.
     landmarks_ : array or sparse matrix of shape (n_landmarks, n_features)
         Training rows that the kernel's features go through; of a precomputed kernel, positions.
     landmark_coef_ : ndarray of shape (n_landmarks, n_labels)
-        Scores are kernel(X, landmarks_) @ landmark_coef_ + intercept_.
+        Scores are ``kernel(X, landmarks_) @ landmark_coef_ + intercept_``.
     gamma_ : float
         The gamma used, with a kernel.
 

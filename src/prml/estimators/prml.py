@@ -28,7 +28,7 @@ class PrML(PrivilegedEstimator):
     """Privileged multi-label learning: a low-rank predictor, every label taught by the others.
 
     With Z = (label predictors, intercepts in the last column) and the margins and slacks of `PrBR`,
-    it minimises
+    it minimises ::
 
         min over factors Z = W'D of 1/2 |D|^2 + gamma1/2 |W|^2     (= sqrt(gamma1) |Z|_*)
         + sum over labels of  gamma2/2 |wt|^2 + C sum_j [ xi_j + theta max(0, 1 - m_j - xi_j) ]
@@ -82,7 +82,7 @@ class PrML(PrivilegedEstimator):
         The dictionary D.
     components_intercept_ : ndarray of shape (k,)
     codes_ : ndarray of shape (n_labels, k)
-        W', with codes_ @ components_ = coef_.
+        W', with ``codes_ @ components_ = coef_``.
     rank_ : int
 
     Examples
