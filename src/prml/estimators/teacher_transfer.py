@@ -65,9 +65,9 @@ class TeacherTransfer(MetaEstimatorMixin, MultilabelEstimator):
     final_estimator_ : the second stage
     pool_ : ndarray
         Positions of the labels whose scores are features.
-    score_mean_ : ndarray of shape (len(pool_),)
+    score_mean_ : ndarray of shape (n_pool,)
     score_factor_ : float
-        The second stage reads (score - score_mean_) * score_factor_.
+        The second stage reads ``(score - score_mean_) * score_factor_``.
     classes_, label_names_, n_features_in_
 
     Examples
