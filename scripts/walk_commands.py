@@ -39,6 +39,7 @@ WALK = [
             'prml predict tags.prml --text "a small text editor for the terminal" -k 5',
             "printf 'play chess\\nconvert sound files\\n' | prml predict tags.prml - --to jsonl",
             "prml inspect tags.prml --label use::editing --top 5",
+            "prml report tags.prml debtags --baseline -o tags.html",
         ],
     ),
     (
@@ -51,6 +52,11 @@ WALK = [
             "prml predict emotions.prml test.arff --labels -6 --what scores -o scores.npz",
             "prml fit train.arff --labels -6 -e LEML -p n_components=4 -o leml.prml",
             "prml inspect leml.prml",
+            "prml export emotions.prml -o emotions.onnx --check test.arff --labels -6",
+            "prml fit train.arff --labels -6 --cv 3 --time-limit 20 -o best.prml",
+            "prml bench run --data train.arff --labels -6 -m BR -m PrBR-theta --trials 2 --quick "
+            "--results own.jsonl",
+            "prml bench report --results own.jsonl --quick --out own",
         ],
     ),
     (
