@@ -183,7 +183,9 @@ HOSTILE = [
 
 def test_hostile_label_names_stay_data():
     Y9 = np.hstack([Y, Y[:, :3]])
-    model = PrBR(C=0.1, random_state=0).fit(X, pd.DataFrame(Y9, columns=HOSTILE))
+    model = PrBR(C=0.1, random_state=0).fit(
+        X, pd.DataFrame(Y9, columns=pd.Index(HOSTILE, dtype=object))
+    )
     proto = to_onnx(model)
     plain = to_onnx(PrBR(C=0.1, random_state=0).fit(X, Y9))
     assert (
