@@ -85,3 +85,12 @@ def test_a_bound_above_the_rank_changes_nothing():
     X, Y = made_up(5)
     free, bounded = (PrML(C=1.0, n_components=k, random_state=0).fit(X, Y) for k in (None, 4))
     np.testing.assert_array_equal(free.coef_, bounded.coef_)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_that_is_stopped_keeps_the_best_part_within_the_bound_on_the_rank():
+    X, Y = made_up(5, rank=4)
+    model = PrML(C=1.0, n_components=2, callbacks=lambda record: True, random_state=0).fit(X, Y)
+    assert len(model.history_) == 1
+    assert model.rank_ == 2
+    assert (model.predict(X) == Y).mean() > 0.7

@@ -18,6 +18,7 @@ from prml.solvers.smooth.lowrank import (
     solve_smooth_low_rank,
     solve_within,
 )
+from prml.solvers.spectral import Factors
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -265,14 +266,14 @@ class PrML(PrivilegedEstimator):
         if solution.factors.rank <= k:
             return solution
         # the optimum's rank is above the bound: go on from its best part, W and D in turn
-        values, right = solution.factors.values[:k], solution.factors.right[:k]
+        left, values, right = solution.factors
         common["max_iter"] = MAX_CAPPED_ROUNDS
         return solve_alternating(
             training_set,
             numbers,
             gamma1,
             n_components=k,
-            D=gamma1**0.25 * np.sqrt(values)[:, None] * right,
+            start=Factors(left[:, :k], values[:k], right[:k]),
             dual_objective=solution.dual_objective,
             **common,
         )
@@ -321,10 +322,8 @@ class PrML(PrivilegedEstimator):
         """Keep the predictors and the bounds that are certified for them."""
         factors = solution.factors
         # balanced: |D|^2 = gamma1 |W|^2, where the factored objective equals the nuclear norm
-        root = np.sqrt(factors.values)
-        scale = float(self.gamma1) ** 0.25
-        self.codes_ = factors.left * (root / scale)
-        components = (root * scale)[:, None] * factors.right
+        components, codes = factors.balanced(float(self.gamma1))
+        self.codes_ = np.ascontiguousarray(codes.T)
         self.components_ = np.ascontiguousarray(components[:, :-1])
         self.components_intercept_ = components[:, -1].copy()
         self.coef_ = self.codes_ @ self.components_

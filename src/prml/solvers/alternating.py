@@ -44,6 +44,7 @@ class Alternation:
         numbers: Hyperparameters,
         gamma1: float,
         D: np.ndarray,
+        W: np.ndarray | None = None,
         *,
         seed: int,
         n_jobs: int | None = None,
@@ -53,7 +54,7 @@ class Alternation:
         n_labels = training_set.n_labels
         self.problems = [training_set.problem(i, numbers) for i in range(n_labels)]
         self.rngs = [np.random.default_rng([seed, i]) for i in range(n_labels)]
-        self.D, self.W = D, np.zeros((len(D), n_labels))
+        self.D, self.W = D, np.zeros((len(D), n_labels)) if W is None else W
         self.codes: list[tuple | None] = [None] * n_labels  # multipliers of the W-step
         self.labels = [
             LabelState(problem, rng) for problem, rng in zip(self.problems, self.rngs, strict=True)
@@ -139,12 +140,10 @@ class Alternation:
         Z stays as it is and the objective falls. Without it a W-step after a small D (or a D-step
         after a small W) prefers 0, from which no step leads away.
         """
-        left, values, right = np.linalg.svd(self.Z, full_matrices=False)
-        k, scale, root = len(self.D), self.gamma1**0.25, np.sqrt(values)
-        n = min(k, len(values))
+        D, W = Factors(*np.linalg.svd(self.Z, full_matrices=False)).balanced(self.gamma1)
+        n = min(len(self.D), len(D))
         self.D, self.W = np.zeros_like(self.D), np.zeros_like(self.W)
-        self.D[:n] = scale * root[:n, None] * right[:n]
-        self.W[:n] = root[:n, None] / scale * left.T[:n]
+        self.D[:n], self.W[:n] = D[:n], W[:n]
 
     def _label_objective(self, i: int, w: np.ndarray) -> float:
         return 0.5 * self.gamma1 * float(w @ w) + self.teachers[i].objective
@@ -251,20 +250,23 @@ def solve_alternating(
     seed: int,
     monitor: Monitor,
     n_jobs: int | None = None,
-    D: np.ndarray | None = None,
+    start: Factors | None = None,
     dual_objective: float = -np.inf,
 ) -> LowRankSolution:
     """Alternate until the teachers W~ stop changing (relative change `tol`), or the gap is `tol`.
 
-    D is where to start (`first_dictionary` without it); `dual_objective` a bound already known.
+    `start` is the predictor to start from (`first_dictionary` without it) and the result when no
+    time is left; `dual_objective` is a bound already known.
     """
-    if D is None:
-        D = first_dictionary(training_set, n_components, seed)
-    state = Alternation(training_set, numbers, gamma1, D, seed=seed, n_jobs=n_jobs)
+    if start is None:
+        D, W = first_dictionary(training_set, n_components, seed), None
+    else:
+        D, W = start.balanced(gamma1)
+    state = Alternation(training_set, numbers, gamma1, D, W, seed=seed, n_jobs=n_jobs)
     inner_gap, n_iter = FIRST_INNER_GAP, 0
     with threadpool_limits(state.n_jobs):
         try:
-            while n_iter < max_iter and not monitor.out_of_time:
+            while n_iter < max_iter and not monitor.out_of_time and not monitor.stopped_by:
                 before = np.concatenate([t.wt for t in state.teachers])
                 state.w_step(inner_gap)
                 state.balance()

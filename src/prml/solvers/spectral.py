@@ -24,6 +24,11 @@ class Factors(NamedTuple):
     def product(self) -> np.ndarray:
         return (self.left * self.values) @ self.right
 
+    def balanced(self, gamma1: float) -> tuple[np.ndarray, np.ndarray]:
+        """D and W with W'D the matrix and |D|^2 = gamma1 |W|^2, the factors of least norm."""
+        root, scale = np.sqrt(self.values)[:, None], gamma1**0.25
+        return scale * root * self.right, root / scale * self.left.T
+
 
 def threshold(matrix: np.ndarray, tau: float, *, guess: np.ndarray | None = None) -> Factors:
     """Shrink the singular values by tau and drop those that vanish: the prox of tau * nuclear norm.
