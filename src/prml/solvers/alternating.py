@@ -22,11 +22,11 @@ from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
-from prml.monitor import Monitor
+from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.lowrank import LabelState, LowRankSolution
-from prml.solvers.spectral import Factors, largest_singular_value
+from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.svmplus import relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -164,8 +164,7 @@ class Alternation:
 
     def lower_bound(self) -> float:
         """The global bound that the multipliers of the D-step certify."""
-        top = largest_singular_value(np.array([label.m_row for label in self.labels]))
-        t = min(1.0, np.sqrt(self.gamma1) / top) if top > 0.0 else 1.0
+        t = scale_into_ball(np.array([label.m_row for label in self.labels]), self.gamma1**0.5)
         parts = [
             label.dual_parts(problem)
             for label, problem in zip(self.labels, self.problems, strict=True)
@@ -292,7 +291,9 @@ def solve_alternating(
                     break
                 shrink = INNER_GAP_SHRINK if improved else 0.3
                 inner_gap = max(inner_gap * shrink, 0.2 * tol)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
             monitor.interrupted()
     return _solution(state, dual_objective, n_iter)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from prml.loops import svmplus as loops
 from prml.solvers.given_margins import fit_teacher
-from prml.solvers.spectral import largest_singular_value
+from prml.solvers.spectral import scale_into_ball
 from prml.solvers.svmplus import cold_start, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -67,7 +67,6 @@ def certify(
         objective += fit.objective
         gains += float(a.sum())
         costs += 0.5 * problem.gamma2 * float(own @ own + own0 * own0)
-    top = largest_singular_value(M)
-    t = min(1.0, root / top) if top > 0.0 else 1.0
+    t = scale_into_ball(M, root)
     tiny = np.finfo(float).eps * max(Z.shape) * (values[0] if len(values) else 0.0)
     return Certificate(objective, t * gains - costs, int((values > tiny).sum()))

@@ -31,7 +31,7 @@ from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import fit_teacher
 from prml.solvers.labelwise import zero_solution
-from prml.solvers.spectral import Factors, largest_singular_value, threshold
+from prml.solvers.spectral import Factors, scale_into_ball, threshold
 from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift, cold_start, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -258,8 +258,7 @@ class Splitting:
 
     def lower_bound(self) -> tuple[float, float]:
         """The bound of the multipliers scaled by t into the spectral ball, and t."""
-        top = largest_singular_value(np.array([label.m_row for label in self.labels]))
-        t = min(1.0, self.root / top) if top > 0.0 else 1.0
+        t = scale_into_ball(np.array([label.m_row for label in self.labels]), self.root)
         parts = [label.dual_parts(self._problems[i]) for i, label in enumerate(self.labels)]
         return float(sum(t * gain - cost for gain, cost in parts)), t
 

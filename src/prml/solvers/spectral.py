@@ -84,6 +84,12 @@ def _leading_factors(matrix, tau, guess) -> tuple[np.ndarray, np.ndarray]:
         size *= 2
 
 
+def scale_into_ball(matrix: np.ndarray, radius: float) -> float:
+    """The largest t <= 1 for which no singular value of t * matrix exceeds the radius."""
+    top = largest_singular_value(matrix)
+    return min(1.0, radius / top) if top > 0.0 else 1.0
+
+
 def largest_singular_value(matrix: np.ndarray) -> float:
     """An upper bound of the largest singular value, tight to about 1e-6."""
     if min(matrix.shape) <= FULL_SIZE:

@@ -26,7 +26,7 @@ from prml.solvers.smooth.losses import LOSSES
 from prml.solvers.smooth.newton import newton_step
 from prml.solvers.smooth.operators import Examples
 from prml.solvers.smooth.precondition import Spectra
-from prml.solvers.spectral import Factors, largest_singular_value, threshold
+from prml.solvers.spectral import Factors, scale_into_ball, threshold
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -164,12 +164,6 @@ class _Splitting:
             part.dual_value(t, alpha, slack)
             for part, (alpha, slack, _) in zip(self.parts, found, strict=True)
         )
-
-
-def scale_into_ball(M: np.ndarray, radius: float) -> float:
-    """The factor that brings the largest singular value of M down to the radius; at most 1."""
-    top = largest_singular_value(M)
-    return min(1.0, radius / top) if top > 0.0 else 1.0
 
 
 def solve_smooth_low_rank(
