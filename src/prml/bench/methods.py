@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from prml.bench.provenance import BASELINES, FAMILY, code_version
+
 Parameters = dict[str, Any]
 
 
@@ -52,6 +54,12 @@ class Method:
     build: Callable[[Parameters, Setting], Any]
     grid: tuple[Parameters, ...] = field(default=({},))
     effort: float = 1.0
+
+    @property
+    def code(self) -> str:
+        """Version of the code that decides this row; edits of other methods do not change it."""
+        parts = FAMILY if self.group == "family" or self.name.startswith("Pr") else BASELINES
+        return code_version(parts, f"{self.name} {self.summary} {self.grid}")
 
 
 def grid(**axes: Iterable[Any]) -> tuple[Parameters, ...]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from prml.bench.methods import Method
 from prml.bench.protocol import N_FOLDS, Data, quick_grid, run_cell
-from prml.bench.provenance import code_version
 from prml.bench.results_file import Key, Record, ResultsFile, key_of
 
 # Seconds of LIBLINEAR's hinge for each unit of `Data.size`: bibtex half in 3 s.
@@ -64,10 +63,14 @@ def expected_seconds(
     return (OVERHEAD + sizes[data.name]) * math.exp(sum(ratios) / len(ratios))
 
 
-def finished(records: Sequence[Record], redo: bool = False) -> set[Key]:
+def finished(records: Sequence[Record], methods: Sequence[Method], redo: bool = False) -> set[Key]:
     """The cells that need no run; see `cells_to_do` for what counts."""
-    now = code_version()
-    return {key_of(r) for r in records if r.get("code") == now or not (redo or r.get("error"))}
+    now = {method.name: method.code for method in methods}
+    return {
+        key_of(r)
+        for r in records
+        if r.get("code") == now.get(r["method"]) or not (redo or r.get("error"))
+    }
 
 
 def cells_to_do(
@@ -85,7 +88,7 @@ def cells_to_do(
     first trials before the cheap ones have all of theirs. With `redo`, records of another version
     of the code do not count; a failure counts for the version that failed only.
     """
-    done = finished(records, redo)
+    done = finished(records, methods, redo)
     sizes = {data.name: SECONDS_PER_SIZE * data.size for data in datasets}
     cells = []
     for data in datasets:
@@ -164,7 +167,7 @@ def run_cells(
         total, remaining = len(new) + len(todo), min(sum(c.seconds for c in todo), left())
         with results.claim(key) as is_ours:
             records = results.read()  # another run may have finished it meanwhile
-            if not is_ours or key in finished(records, redo):
+            if not is_ours or key in finished(records, methods, redo):
                 passed.add(key)
                 continue
             watch(Progress(len(new), total, cell, remaining, None))

@@ -179,7 +179,7 @@ def run_cell(
         "method": method.name,
         "trial": trial,
         "setup": setup,
-        "code": provenance.code_version(),
+        "code": method.code,
         "seed": trial,
         "data": data.fingerprint,
         "scale": data.scale,

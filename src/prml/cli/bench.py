@@ -152,13 +152,15 @@ def _run(
 ) -> list:
     """Run the cells with progress; say what was done; return all records of the file."""
     from prml.bench import ResultsFile, choose_methods, run_cells
-    from prml.bench.provenance import code_version
 
     run = dict(run)
     if methods is None:
         methods = choose_methods(run.pop("methods"))
     file = ResultsFile(path)
-    others = {r.get("code") for r in file.read()} - {code_version()}
+    now = {method.name: method.code for method in methods}
+    others = {
+        r.get("code") for r in file.read() if r.get("code") != now.get(r["method"], r.get("code"))
+    }
     if others and not run["redo"]:
         output.remark(
             f"note: {path} has cells of {len(others)} other version(s) of the code, which are kept "
