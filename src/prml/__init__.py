@@ -4,7 +4,13 @@ What is here: the public names, imported only when first used, so that `import p
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:  # what a type checker sees of the names below
+    from prml.estimators import PrBR, PrML, PrMLCV, TeacherTransfer
+    from prml.persistence import load_model, save_model
+
+__all__ = ["PrBR", "PrML", "PrMLCV", "TeacherTransfer", "load_model", "save_model"]
 __version__ = "0.1.0"
 
 _HOME = {

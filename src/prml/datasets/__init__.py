@@ -4,7 +4,28 @@ What is here: the public names, imported only when first used.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:  # what a type checker sees of the names below
+    from prml.datasets.arff import load_arff
+    from prml.datasets.arff_writer import dump_arff
+    from prml.datasets.debtags import load_debtags
+    from prml.datasets.libsvm import load_libsvm, load_xmc
+    from prml.datasets.libsvm_writer import dump_libsvm
+    from prml.datasets.load import list_datasets, load_dataset
+    from prml.datasets.table import DatasetInfo
+
+__all__ = [
+    "DatasetInfo",
+    "dump_arff",
+    "dump_libsvm",
+    "list_datasets",
+    "load_arff",
+    "load_dataset",
+    "load_debtags",
+    "load_libsvm",
+    "load_xmc",
+]
 _HOME = {
     "DatasetInfo": "prml.datasets.table",
     "dump_arff": "prml.datasets.arff_writer",

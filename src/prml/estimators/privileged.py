@@ -1,4 +1,4 @@
-"""What is here: what PrBR and PrML share - reading the data, scores, teachers."""
+"""What is here: what PrBR and PrML share - reading the data, keeping the teachers, scores."""
 
 import warnings
 from typing import ClassVar
@@ -7,10 +7,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
+from prml.estimators.understanding import UnderstandingMixin
 from prml.kernels import FeatureMap, Kernel, default_gamma, kernel_features, kernel_scores
 from prml.monitor import Monitor
 from prml.privileged import LabelFeatures, read_pools
@@ -21,7 +22,7 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 from prml.targets import Targets
 
 
-class PrivilegedEstimator(MultilabelEstimator):
+class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
     """Base of the estimators whose labels comment on each other while they are learned."""
 
     _allow_missing_labels = True
@@ -264,33 +265,3 @@ class PrivilegedEstimator(MultilabelEstimator):
         if self._kind == "multiclass":
             return chance / chance.sum(axis=1, keepdims=True)
         return chance
-
-    def teachers(self, label, n: int = 10) -> list[tuple]:
-        """The labels that comment most on a label while it is learned.
-
-        Parameters
-        ----------
-        label : a label name, or its position
-        n : int
-
-        Returns
-        -------
-        list of (label name, weight), strongest first. A positive weight: examples that have the
-        commenting label are excused (their slack is larger); a negative one: they are not.
-        """
-        check_is_fitted(self)
-        weights = self.privileged_coef_[self._label_position(label)]
-        order = np.argsort(-np.abs(weights), kind="stable")[:n]
-        names = self.label_names_.tolist()
-        return [(names[l], float(weights[l])) for l in order if weights[l] != 0.0]
-
-    def _label_position(self, label) -> int:
-        found = np.flatnonzero(self.label_names_ == label)
-        if len(found):
-            return int(found[0])
-        if isinstance(label, int | np.integer) and 0 <= label < self.n_labels_:
-            return int(label)
-        raise ValueError(
-            f"{label!r} is not a label of this model; expected one of its {self.n_labels_} label "
-            "names, or a position."
-        )
