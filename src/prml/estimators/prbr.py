@@ -130,6 +130,8 @@ class PrBR(PrivilegedEstimator):
         "checkpoint": (lambda value: value is None, "None (only PrML keeps its fits in a file)"),
     }
 
+    _solve_labels = staticmethod(solve_each_label)  # `prml.distributed` has another
+
     def __init__(
         self,
         *,
@@ -218,7 +220,7 @@ class PrBR(PrivilegedEstimator):
         self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
     ) -> None:
         try:
-            solutions = solve_each_label(
+            solutions = self._solve_labels(
                 training_set,
                 numbers,
                 tol=self.tol,

@@ -107,6 +107,7 @@ class PrML(PrivilegedEstimator):
         "checkpoint": allowed.PATH_OR_NONE,
     }
     _checkpoint_every = SECONDS_BETWEEN_WRITES
+    _solve_convex = staticmethod(solve_low_rank)  # `prml.distributed` has another
 
     def __init__(
         self,
@@ -255,7 +256,7 @@ class PrML(PrivilegedEstimator):
                     "only algorithm='convex' keeps its fits in a file."
                 )
             return solve_alternating(training_set, numbers, gamma1, n_components=k, **common)
-        solution = solve_low_rank(
+        solution = self._solve_convex(
             training_set,
             numbers,
             gamma1,

@@ -19,7 +19,7 @@ from prml.solvers.spectral import Factors
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 if TYPE_CHECKING:
-    from prml.solvers.lowrank import LowRankSolution, Splitting
+    from prml.solvers.lowrank import Coupling, LowRankSolution
 
 CHECKPOINT_FORMAT = 1
 SECONDS_BETWEEN_WRITES = 5.0
@@ -61,7 +61,7 @@ class Checkpoint:
         self._data = data_fingerprint(training_set)
         self._due = time.monotonic() + every
 
-    def restore(self, rounds: "Splitting", best: "LowRankSolution") -> "LowRankSolution":
+    def restore(self, rounds: "Coupling", best: "LowRankSolution") -> "LowRankSolution":
         """Bring `rounds` to the state of the file and return its best solution.
 
         Without a file nothing changes and `best` is returned. A file that is damaged, of other data
@@ -89,12 +89,12 @@ class Checkpoint:
             "another as checkpoint."
         )
 
-    def save(self, rounds: "Splitting", best: "LowRankSolution") -> None:
+    def save(self, rounds: "Coupling", best: "LowRankSolution") -> None:
         """Write the state, unless the last write was too short ago."""
         if time.monotonic() >= self._due:
             self._write(rounds, best)
 
-    def close(self, rounds: "Splitting", best: "LowRankSolution", *, solved: bool) -> None:
+    def close(self, rounds: "Coupling", best: "LowRankSolution", *, solved: bool) -> None:
         """End of the fit: remove the file of a solved problem, write that of an unsolved one.
 
         So the same file serves one fit after another, and a fit that ran into its time limit goes
@@ -106,7 +106,7 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
         self._remove_abandoned_drafts()
 
-    def _write(self, rounds: "Splitting", best: "LowRankSolution") -> None:
+    def _write(self, rounds: "Coupling", best: "LowRankSolution") -> None:
         start = time.monotonic()
         encoder = Encoder()
         header = {
@@ -173,7 +173,7 @@ def data_fingerprint(training_set: TrainingSet) -> str:
     return digest.hexdigest()
 
 
-def _state(rounds: "Splitting", best: "LowRankSolution") -> dict[str, Any]:
+def _state(rounds: "Coupling", best: "LowRankSolution") -> dict[str, Any]:
     """Everything that the next round depends on, and the best so far, as arrays and numbers."""
     labels = rounds.labels
     ragged = {
@@ -202,7 +202,7 @@ def _state(rounds: "Splitting", best: "LowRankSolution") -> dict[str, Any]:
     }
 
 
-def _check_sizes(rounds: "Splitting", kept: dict[str, Any]) -> None:
+def _check_sizes(rounds: "Coupling", kept: dict[str, Any]) -> None:
     """Compiled loops trust the sizes: compare those of the file with those of this problem."""
     expected = {
         "s": (len(rounds.labels), 2),
@@ -224,7 +224,7 @@ def _check_sizes(rounds: "Splitting", kept: dict[str, Any]) -> None:
         raise _Refused("its arrays are not of the sizes of this problem")
 
 
-def _fill(rounds: "Splitting", best: "LowRankSolution", kept: dict[str, Any]) -> "LowRankSolution":
+def _fill(rounds: "Coupling", best: "LowRankSolution", kept: dict[str, Any]) -> "LowRankSolution":
     ragged = {name: _split(*kept[name]) for name in ("alpha", "beta", "active", "u")}
     for i, label in enumerate(rounds.labels):
         for name, parts in ragged.items():

@@ -138,39 +138,18 @@ class LabelState:
         self.rho /= 3.0
 
 
-class Splitting:
-    """The rounds: labels, thresholding, multipliers; evaluation now and then."""
+class Coupling:
+    """What couples the labels: V, its multipliers, rho. Where the labels are is left open.
 
-    def __init__(
-        self,
-        training_set: TrainingSet,
-        numbers: Hyperparameters,
-        gamma1: float,
-        *,
-        seed: int,
-        n_jobs: int | None,
-        starts: list | None = None,
-    ):
-        self.training_set, self.numbers = training_set, numbers
+    A subclass says how the labels take their turns and how the bounds are found: `Splitting` in
+    threads, `prml.distributed` on other machines.
+    """
+
+    labels: list[LabelState]
+
+    def __init__(self, n_labels: int, width: int, gamma1: float, n_jobs: int | None):
         self.root = float(np.sqrt(gamma1))
         self.n_jobs = effective_n_jobs(n_jobs)
-        n_labels, width = training_set.n_labels, training_set.n_features + 1
-        self._problems = _Problems(training_set, numbers)
-        self.labels = [
-            LabelState(
-                self._problems[i],
-                np.random.default_rng([seed, i]),
-                None if starts is None else starts[i],
-            )
-            for i in range(n_labels)
-        ]
-        self.lifts: list[Lift | None] = [None] * n_labels
-        if not training_set.features.bias:
-            lifts = self.each_label(lambda i: lift_direction(self._problems[i]))
-            feasible = self.each_label(lambda i: is_feasible(self._problems[i], lifts[i]))
-            self.lifts = lifts
-            if not all(feasible):
-                raise InfeasibleError([i for i in range(n_labels) if not feasible[i]])
         self.V, self.dual = np.zeros((n_labels, width)), np.zeros((n_labels, width))
         self.factors = Factors(np.zeros((n_labels, 0)), np.zeros(0), np.zeros((0, width)))
         self.rho = 1.0
@@ -178,37 +157,38 @@ class Splitting:
         self.use_newton = False
         self.last_gap = float("inf")
 
-    def each_label(self, work: Callable[[int], object]) -> list:
-        """Run `work` on every label; threads share the labels out, results keep their order."""
-        n_labels = len(self.labels)
-        if self.n_jobs == 1:
-            return [work(i) for i in range(n_labels)]
-        # many small shares: labels differ widely in cost
-        shares = np.array_split(np.arange(n_labels), min(n_labels, 8 * self.n_jobs))
-        done = Parallel(n_jobs=self.n_jobs, backend="threading")(
-            delayed(lambda share: [work(i) for i in share])(share) for share in shares
-        )
-        return [item for share in done for item in share]
+    def turns(self) -> np.ndarray:
+        """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
+        raise NotImplementedError
+
+    def best_of_nothing(self) -> LowRankSolution:
+        """Z = 0 with the teachers at 0: the bounds before the first round."""
+        raise NotImplementedError
+
+    def with_upper_bound(self, best: LowRankSolution) -> LowRankSolution:
+        """The better of the predictor that is kept and the one that the rounds have now."""
+        raise NotImplementedError
+
+    def with_lower_bound(self, best: LowRankSolution) -> LowRankSolution:
+        """The better of the multipliers that are kept and those of the rounds, made feasible."""
+        raise NotImplementedError
 
     def step(self) -> tuple[float, float]:
         """One round; returns the primal and the dual residual of the splitting."""
-        full = self.round < 3 or self.round % FULL_SWEEP_EVERY == 0
-
-        def turn(i: int) -> None:
-            centre = self.V[i] - self.dual[i] / self.rho
-            problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
-            self.labels[i].sweep(problem, full)
-            if self.use_newton:
-                self.labels[i].newton(problem)
-
-        self.each_label(turn)
+        M = self.turns()
         self.round += 1
-        M = np.array([label.m_row for label in self.labels])
+        Z, target = self.target(M)
+        self.factors = threshold(target, self.root / self.rho, guess=self.factors.left)
+        return self.move(Z, target, self.factors.product())
+
+    def target(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Z that belongs to M, and the matrix of which the new V is the thresholding."""
         Z = self.V + (M - self.dual) / self.rho
         relaxed = OVER_RELAXATION * Z + (1.0 - OVER_RELAXATION) * self.V
-        target = relaxed + self.dual / self.rho
-        self.factors = threshold(target, self.root / self.rho, guess=self.factors.left)
-        V = self.factors.product()
+        return Z, relaxed + self.dual / self.rho
+
+    def move(self, Z: np.ndarray, target: np.ndarray, V: np.ndarray) -> tuple[float, float]:
+        """Take the new V and the multipliers that follow from it; returns the residuals."""
         self.dual = self.rho * (target - V)
         primal_residual = float(np.linalg.norm(Z - V))
         dual_residual = self.rho * float(np.linalg.norm(V - self.V))
@@ -223,10 +203,77 @@ class Splitting:
         elif dual_residual > BALANCE * primal_residual:
             self.rho /= factor
 
+
+class Splitting(Coupling):
+    """The rounds with all labels, or those of `members`, in this process."""
+
+    def __init__(
+        self,
+        training_set: TrainingSet,
+        numbers: Hyperparameters,
+        gamma1: float,
+        *,
+        seed: int,
+        n_jobs: int | None,
+        starts: list | None = None,
+        members: np.ndarray | None = None,
+    ):
+        self.training_set, self.numbers = training_set, numbers
+        self.members = np.arange(training_set.n_labels) if members is None else members
+        n_labels = len(self.members)
+        super().__init__(n_labels, training_set.n_features + 1, gamma1, n_jobs)
+        self._problems = _Problems(training_set, numbers, self.members)
+        self.labels = [
+            LabelState(
+                self._problems[i],
+                np.random.default_rng([seed, self.members[i]]),
+                None if starts is None else starts[i],
+            )
+            for i in range(n_labels)
+        ]
+        self.lifts: list[Lift | None] = [None] * n_labels
+        if not training_set.features.bias:
+            lifts = self.each_label(lambda i: lift_direction(self._problems[i]))
+            feasible = self.each_label(lambda i: is_feasible(self._problems[i], lifts[i]))
+            self.lifts = lifts
+            if not all(feasible):
+                raise InfeasibleError([int(i) for i in self.members[~np.array(feasible)]])
+
+    def each_label(self, work: Callable[[int], object]) -> list:
+        """Run `work` on every label; threads share the labels out, results keep their order."""
+        n_labels = len(self.labels)
+        if self.n_jobs == 1:
+            return [work(i) for i in range(n_labels)]
+        # many small shares: labels differ widely in cost
+        shares = np.array_split(np.arange(n_labels), min(n_labels, 8 * self.n_jobs))
+        done = Parallel(n_jobs=self.n_jobs, backend="threading")(
+            delayed(lambda share: [work(i) for i in share])(share) for share in shares
+        )
+        return [item for share in done for item in share]
+
+    def turns(self) -> np.ndarray:
+        """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
+        full = self.round < 3 or self.round % FULL_SWEEP_EVERY == 0
+
+        def turn(i: int) -> None:
+            centre = self.V[i] - self.dual[i] / self.rho
+            problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
+            self.labels[i].sweep(problem, full)
+            if self.use_newton:
+                self.labels[i].newton(problem)
+
+        self.each_label(turn)
+        return np.array([label.m_row for label in self.labels])
+
     def upper_bound(self) -> tuple[float, Factors, list[np.ndarray], np.ndarray]:
         """The objective of V, made feasible, with its best teachers; V and the teachers."""
-        enlargement = self._enlargement()
+        enlargement = self.enlargement()
         factors = self.factors._replace(values=enlargement * self.factors.values)
+        objectives, wt, wt0 = self.judge(enlargement)
+        return self.root * float(factors.values.sum()) + objectives, factors, wt, wt0
+
+    def judge(self, enlargement: float) -> tuple[float, list[np.ndarray], np.ndarray]:
+        """The labels' objectives, summed, at the enlarged V with its best teachers; these too."""
 
         def judge(i: int):
             problem, label = self._problems[i], self.labels[i]
@@ -236,10 +283,10 @@ class Splitting:
             return fit_teacher(problem, m, wt, wt0, label.alpha, label.beta, lift=self.lifts[i])
 
         fits = self.each_label(judge)
-        total = self.root * factors.values.sum() + sum(fit.objective for fit in fits)
-        return float(total), factors, [fit.wt for fit in fits], np.array([fit.wt0 for fit in fits])
+        total = float(sum(fit.objective for fit in fits))
+        return total, [fit.wt for fit in fits], np.array([fit.wt0 for fit in fits])
 
-    def _enlargement(self) -> float:
+    def enlargement(self) -> float:
         """The factor by which V must grow for margin 1 where no teacher can excuse an example.
 
         1 with the privileged intercept or a finite theta, and where no factor would do.
@@ -259,8 +306,50 @@ class Splitting:
     def lower_bound(self) -> tuple[float, float]:
         """The bound of the multipliers scaled by t into the spectral ball, and t."""
         t = scale_into_ball(np.array([label.m_row for label in self.labels]), self.root)
+        gains, costs = self.dual_parts()
+        return t * gains - costs, t
+
+    def dual_parts(self) -> tuple[float, float]:
+        """The two parts of the dual value, summed over the labels."""
         parts = [label.dual_parts(self._problems[i]) for i, label in enumerate(self.labels)]
-        return float(sum(t * gain - cost for gain, cost in parts)), t
+        return float(sum(gain for gain, _ in parts)), float(sum(cost for _, cost in parts))
+
+    def feasible_multipliers(self, t: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """alpha scaled by t; what it gives up goes to beta, so that no teacher changes."""
+        beta = []
+        for i, label in enumerate(self.labels):
+            group = self._problems[i].group
+            moved = np.bincount(group, weights=label.alpha, minlength=len(label.beta))
+            beta.append(label.beta + (1.0 - t) * moved)
+        return [t * label.alpha for label in self.labels], beta
+
+    def best_of_nothing(self) -> LowRankSolution:
+        fits = [zero_solution(self.training_set, int(i), self.numbers) for i in self.members]
+        best = LowRankSolution(
+            self.factors,
+            [fit.wt for fit in fits],
+            np.array([fit.wt0 for fit in fits]),
+            [],
+            [],
+            float(sum(fit.objective for fit in fits)),
+            -np.inf,
+            0,
+            1.0,
+        )
+        return self.with_lower_bound(best)
+
+    def with_upper_bound(self, best: LowRankSolution) -> LowRankSolution:
+        objective, factors, wt, wt0 = self.upper_bound()
+        if objective < best.objective:
+            best = best._replace(factors=factors, wt=wt, wt0=wt0, objective=objective)
+        return best._replace(n_iter=self.round, rho=self.rho)
+
+    def with_lower_bound(self, best: LowRankSolution) -> LowRankSolution:
+        dual_objective, t = self.lower_bound()
+        if dual_objective > best.dual_objective:
+            alpha, beta = self.feasible_multipliers(t)
+            best = best._replace(alpha=alpha, beta=beta, dual_objective=dual_objective)
+        return best._replace(n_iter=self.round, rho=self.rho)
 
 
 class _Problems:
@@ -268,18 +357,18 @@ class _Problems:
 
     MAX_BYTES = 1 << 30
 
-    def __init__(self, training_set: TrainingSet, numbers: Hyperparameters):
-        self.training_set, self.numbers = training_set, numbers
+    def __init__(self, training_set: TrainingSet, numbers: Hyperparameters, members: np.ndarray):
+        self.training_set, self.numbers, self.members = training_set, numbers, members
         # sign, rows, cost, upper, square, group and the corrections of one label
         nnz = training_set.targets.positives.nnz
         bytes_each = 44 * training_set.n_samples + 12 * nnz
-        self._keep = bytes_each * training_set.n_labels <= self.MAX_BYTES
+        self._keep = bytes_each * len(members) <= self.MAX_BYTES
         self._kept: dict[int, Problem] = {}
 
     def __getitem__(self, i: int) -> Problem:
         if i in self._kept:
             return self._kept[i]
-        problem = self.training_set.problem(i, self.numbers)
+        problem = self.training_set.problem(int(self.members[i]), self.numbers)
         if self._keep:
             self._kept[i] = problem
         return problem
@@ -310,7 +399,19 @@ def solve_low_rank(
         n_jobs=n_jobs,
         starts=starts,
     )
-    best = _best_of_nothing(rounds)
+    return run_rounds(rounds, tol=tol, max_iter=max_iter, monitor=monitor, checkpoint=checkpoint)
+
+
+def run_rounds(
+    rounds: Coupling,
+    *,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor,
+    checkpoint: Checkpoint | None = None,
+) -> LowRankSolution:
+    """Rounds until the bounds are `tol` apart, wherever the labels are."""
+    best = rounds.best_of_nothing()
     if checkpoint is not None:
         best = checkpoint.restore(rounds, best)
     last_bound = best.dual_objective
@@ -321,7 +422,7 @@ def solve_low_rank(
                 last = rounds.round >= max_iter or monitor.remaining <= 0
                 if rounds.round % EVALUATE_EVERY and not last:
                     continue
-                best = _with_lower_bound(rounds, best)
+                best = rounds.with_lower_bound(best)
                 rise = relative_gap(best.dual_objective, last_bound)
                 last_bound = best.dual_objective
                 # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
@@ -330,7 +431,7 @@ def solve_low_rank(
                     if checkpoint is not None:
                         checkpoint.save(rounds, best)
                     continue
-                best = _with_upper_bound(rounds, best)
+                best = rounds.with_upper_bound(best)
                 gap = relative_gap(best.objective, best.dual_objective)
                 stop = monitor.record(
                     iteration=rounds.round,
@@ -356,45 +457,3 @@ def solve_low_rank(
                 gap = relative_gap(best.objective, best.dual_objective)
                 checkpoint.close(rounds, best, solved=gap <= tol)
     return best
-
-
-def _best_of_nothing(rounds: Splitting) -> LowRankSolution:
-    """Z = 0 with the teachers at 0: the bounds before the first round."""
-    n_labels = len(rounds.labels)
-    numbers, training_set = rounds.numbers, rounds.training_set
-    fits = [zero_solution(training_set, i, numbers) for i in range(n_labels)]
-    best = LowRankSolution(
-        rounds.factors,
-        [fit.wt for fit in fits],
-        np.array([fit.wt0 for fit in fits]),
-        [],
-        [],
-        float(sum(fit.objective for fit in fits)),
-        -np.inf,
-        0,
-        1.0,
-    )
-    return _with_lower_bound(rounds, best)
-
-
-def _with_upper_bound(rounds: Splitting, best: LowRankSolution) -> LowRankSolution:
-    """The better of the predictor that is kept and the one that the rounds have now."""
-    objective, factors, wt, wt0 = rounds.upper_bound()
-    if objective < best.objective:
-        best = best._replace(factors=factors, wt=wt, wt0=wt0, objective=objective)
-    return best._replace(n_iter=rounds.round, rho=rounds.rho)
-
-
-def _with_lower_bound(rounds: Splitting, best: LowRankSolution) -> LowRankSolution:
-    """The better of the multipliers that are kept and those of the rounds, made feasible."""
-    dual_objective, t = rounds.lower_bound()
-    if dual_objective > best.dual_objective:
-        alpha = [t * label.alpha for label in rounds.labels]
-        beta = []
-        for i, label in enumerate(rounds.labels):
-            # what alpha gives up goes to beta, so that no teacher changes
-            group = rounds._problems[i].group
-            moved = np.bincount(group, weights=label.alpha, minlength=len(label.beta))
-            beta.append(label.beta + (1.0 - t) * moved)
-        best = best._replace(alpha=alpha, beta=beta, dual_objective=dual_objective)
-    return best._replace(n_iter=rounds.round, rho=rounds.rho)
