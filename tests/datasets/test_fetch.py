@@ -196,7 +196,7 @@ def test_a_pickle_with_a_trap_is_refused(world, monkeypatch):
     publish(monkeypatch, world / "published", contents=contents)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(world / "published"))
-    with pytest.raises(ValueError, match=r"asks for __builtin__\.open and was refused"):
+    with pytest.raises(ValueError, match=r"asks for '__builtin__\.open' and was refused"):
         load_dataset("tiny")
     assert not trap.exists() and not (world / "cache" / "tiny.npz").exists()
 

@@ -72,7 +72,14 @@ class ResultsFile:
             try:
                 record = json.loads(line)
                 key = key_of(record), str(record.get("code"))
-            except (ValueError, KeyError, TypeError):
+            except (
+                ValueError,
+                LookupError,
+                TypeError,
+                AttributeError,
+                OverflowError,
+                RecursionError,
+            ):
                 self.n_unreadable += 1
                 continue
             found.pop(key, None)

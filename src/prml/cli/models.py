@@ -8,6 +8,8 @@ from typing import Any
 import click
 import numpy as np
 
+from prml.datasets.text_input import shown
+
 ESTIMATORS = (
     "PrML",
     "PrBR",
@@ -47,14 +49,16 @@ def read_parameters(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign or not name.strip().isidentifier():
-            raise click.UsageError(f"--param is {setting!r}; expected NAME=VALUE, such as C=0.1")
+            raise click.UsageError(
+                f"--param is {shown(setting)}; expected NAME=VALUE, such as C=0.1"
+            )
         word = value.strip()
         if word.lower() in _WORDS:
             parameters[name.strip()] = _WORDS[word.lower()]
             continue
         try:
             parameters[name.strip()] = json.loads(word)
-        except ValueError:
+        except (ValueError, RecursionError):
             parameters[name.strip()] = word
     return parameters
 

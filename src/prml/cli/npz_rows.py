@@ -10,6 +10,8 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
+from prml.datasets.text_input import reason_of
+
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
@@ -25,7 +27,7 @@ class NpzReader:
         try:
             self._archive = zipfile.ZipFile(path)
         except _DAMAGE as error:
-            raise ValueError(f"{path} is not an npz file ({error}).") from None
+            raise ValueError(f"{path} is not an npz file ({reason_of(error)}).") from None
         self.members = {name.removesuffix(".npy") for name in self._archive.namelist()}
         self.is_sparse = "X_data" in self.members
         if not self.is_sparse and "X" not in self.members:
@@ -66,10 +68,9 @@ class NpzReader:
             shape, fortran, dtype = read(stream, max_header_size=4096)
             start = stream.tell()
         except (*_DAMAGE, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f"{self.name}: {name} cannot be read ({reason}).") from None
+            raise ValueError(f"{self.name}: {name} cannot be read ({reason_of(error)}).") from None
         except Exception as error:  # NumPy parses the header as Python and may say anything
-            raise ValueError(f"{self.name}: {name} cannot be read ({error}).") from None
+            raise ValueError(f"{self.name}: {name} cannot be read ({reason_of(error)}).") from None
         if dtype.hasobject or dtype.kind not in "biufUS":
             raise ValueError(
                 f"{self.name}: {name} has the dtype {dtype}; expected numbers or text."
@@ -91,7 +92,7 @@ class NpzReader:
                     raise EOFError("it ends too early")
                 content += piece
         except _DAMAGE as error:
-            raise ValueError(f"{self.name}: {name} is damaged ({error}).") from None
+            raise ValueError(f"{self.name}: {name} is damaged ({reason_of(error)}).") from None
         return content
 
     def sparse_shape(self, prefix: str) -> tuple[int, int]:

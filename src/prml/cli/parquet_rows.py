@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from prml.cli.columns import Columns, choose_columns
+from prml.datasets.text_input import reason_of
 
 
 def read_parquet(
@@ -27,8 +28,7 @@ def read_parquet(
             f"{path}: Parquet files are read by pandas with pyarrow; install both, or use CSV"
         ) from None
     except Exception as error:  # pyarrow's errors are its own
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path} is not a readable Parquet file ({reason}).") from None
+        raise ValueError(f"{path} is not a readable Parquet file ({reason_of(error)}).") from None
     frame.columns = [str(name) for name in frame.columns]
     columns = choose_columns(
         str(path), list(frame.columns), labels=labels, text=text, ignore=ignore, features=features

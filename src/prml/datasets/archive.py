@@ -5,13 +5,17 @@ that knows how to rebuild a numpy array and refuses to look up anything else.
 """
 
 import bz2
+import lzma
 import pickle
 import tarfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+
+from prml.datasets.text_input import reason_of, shown
 
 # numpy's own constructor, under whatever module this version of numpy keeps it.
 _RECONSTRUCT = np.empty(0).__reduce__()[0]
@@ -41,8 +45,10 @@ def read_members(path: Path, readers: dict[str, Callable[[IO[bytes]], Any]]) -> 
                 results[member.name] = readers[member.name](stream)
                 if len(results) == len(readers):
                     break
-    except (tarfile.TarError, EOFError) as error:
-        raise ValueError(f"{path} is not a readable archive ({error}).") from None
+    except FileNotFoundError:
+        raise
+    except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise ValueError(f"{path} is not a readable archive ({reason_of(error)}).") from None
     missing = sorted(set(readers) - set(results))
     if missing:
         raise ValueError(f"{path} does not hold {missing[0]}.")
@@ -59,7 +65,8 @@ class _ArraysOnly(pickle.Unpickler):
             return _ADMITTED[module, name]
         except KeyError:
             raise RefusedPickle(
-                f"the pickle asks for {module}.{name} and was refused; expected numpy arrays only."
+                f"the pickle asks for {shown(f'{module}.{name}')} and was refused; expected numpy "
+                "arrays only."
             ) from None
 
     def persistent_load(self, pid: Any) -> Any:
@@ -81,7 +88,9 @@ def unpickle_arrays(stream: IO[bytes]) -> dict[str, np.ndarray]:
     except RefusedPickle:
         raise
     except Exception as error:  # a damaged pickle can fail in any way
-        raise ValueError(f"the pickle is damaged ({type(error).__name__}: {error}).") from None
+        raise ValueError(
+            f"the pickle is damaged ({type(error).__name__}: {reason_of(error)})."
+        ) from None
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and type(value) is np.ndarray and value.dtype.kind in "biufUS"
         for name, value in content.items()

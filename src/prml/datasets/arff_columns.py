@@ -173,9 +173,10 @@ class Columns:
             return False
         if numbers in ([1.0], [1.0, 0.0]):
             return True
+        words = ",".join(map(shown, attribute.categories[:5]))
         raise ValueError(
             f"{self.path}, line {attribute.line}: label {shown(attribute.name)} is declared as "
-            f"{attribute.kind} {list(attribute.categories)[:5]}; expected {{0,1}} or the like."
+            f"{attribute.kind} {{{words}}}; expected {{0,1}} or the like."
         )
 
 

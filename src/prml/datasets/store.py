@@ -1,6 +1,5 @@
 """What is here: a dataset in memory, and the npz file it is kept in."""
 
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from prml.datasets.atomic_file import replacing
+from prml.datasets.text_input import reason_of
 
 
 class Parts(NamedTuple):
@@ -39,12 +39,14 @@ def read_npz(path: Path) -> Parts:
                 (np.ones(len(Y_indices)), Y_indices, held["Y_indptr"]), shape=tuple(held["Y_shape"])
             )
             rest = {key: held[key] for key in _OPTIONAL if key in held.files}
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+            for matrix in (X, Y):
+                matrix.check_format(full_check=True)  # compiled code trusts indices
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except Exception as error:  # NumPy parses headers as Python, so damage can say anything
         raise ValueError(
-            f"{path} is not a readable dataset file ({error}); expected an npz with X and Y as "
-            "CSR parts. Remove it to have it fetched again."
+            f"{path} is not a readable dataset file ({reason_of(error)}); expected an npz with X "
+            "and Y as CSR parts. Remove it to have it fetched again."
         ) from None
     X.sort_indices()
     Y.sort_indices()

@@ -76,3 +76,10 @@ def shown(text: str | bytes) -> str:
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an error of another library says as a short printable line without full stop."""
+    told = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
+    return line if len(line) <= 500 else line[:497] + "..."

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from prml.datasets.atomic_file import replacing
+from prml.datasets.text_input import shown
 from prml.persistence.errors import ModelFileError
 
 FORMAT = 1
@@ -272,4 +273,6 @@ def _raw_bytes(array: np.ndarray) -> memoryview:
 
 def _compare(name: str, found: str, expected: Any) -> None:
     if found != expected:
-        raise ModelFileError(f"{name} has the SHA-256 {found}, expected {expected}: it is damaged")
+        raise ModelFileError(
+            f"{name} has the SHA-256 {found}, expected {shown(str(expected))}: it is damaged"
+        )

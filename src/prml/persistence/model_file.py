@@ -11,6 +11,7 @@ import scipy
 import sklearn
 
 from prml import __version__
+from prml.datasets.text_input import reason_of
 from prml.persistence.archive import DAMAGE, FORMAT, ArchiveReader, MmapMode, write_archive
 from prml.persistence.classes import name_of
 from prml.persistence.errors import ModelFileError
@@ -129,7 +130,7 @@ def _reading(path: str | Path, mmap_mode: MmapMode, verify: bool) -> Iterator[Ar
         with ArchiveReader(Path(path), mmap_mode, verify) as reader:
             yield reader
     except ModelFileError as error:
-        raise ModelFileError(f"{path} cannot be read as a model: {error}.") from None
+        raise ModelFileError(f"{path} cannot be read as a model: {reason_of(error)}.") from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # a spoiled directory sends zipfile before the start
             raise
@@ -137,8 +138,7 @@ def _reading(path: str | Path, mmap_mode: MmapMode, verify: bool) -> Iterator[Ar
             f"{path} cannot be read as a model: its directory is damaged."
         ) from error
     except DAMAGE as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(
-            f"{path} cannot be read as a model: {reason.rstrip('.')}; expected a file written by "
+            f"{path} cannot be read as a model: {reason_of(error)}; expected a file written by "
             "save_model."
         ) from error
