@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prml.datasets.text_input import reason_of
 from prml.persistence.archive import DAMAGE, FORMAT, ArchiveReader, write_archive
 from prml.persistence.tree import Decoder, Encoder
 from prml.solvers.spectral import Factors
@@ -77,13 +78,13 @@ class Checkpoint:
             _check_sizes(rounds, kept)
             return _fill(rounds, best, kept)
         except _Refused as refusal:
-            reason = str(refusal)
+            reason = reason_of(refusal)
         except OSError as error:
             if error.errno != errno.EINVAL:  # a spoiled directory sends zipfile before the start
                 raise
             reason = "its directory is damaged"
         except DAMAGE as error:
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            reason = reason_of(error)
         raise ValueError(
             f"{self.path} cannot be resumed from: {reason}; delete the file to start over, or name "
             "another as checkpoint."
