@@ -1,5 +1,12 @@
 """Sphinx configuration."""
 
+import re
+from pathlib import Path
+
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
 from prml import __version__
 
 project = "prml"
@@ -9,17 +16,83 @@ release = version = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "gallery/**/*.md5", "gallery/**/*.py", "gallery/**/*.ipynb"]
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-exclude_patterns = ["_build"]
 # Docstrings inherited from scikit-learn refer to labels of its own guide.
 suppress_warnings = ["ref.ref"]
+myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "plot_gallery": True,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "prml"
-# The pages work from disk and without a network; formulas alone ask for MathJax.
-html_theme_options = {"navigation_with_keys": True, "show_prev_next": False}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": True,
+    "show_prev_next": True,
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": [], "faq": [], "migration": [], "architecture": [], "extending": []}
+html_math_renderer = "mathml"
+
+
+# Formulas are MathML, which browsers draw by themselves: the pages need no network.
+def _as_mathml(tex: str, block: bool) -> str:
+    tex = re.sub(r"\n\s*\n", " ", tex.strip())
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    try:
+        return tex2mathml(tex, as_block=block)
+    except MathError as error:
+        logging.getLogger(__name__).warning("formula %r: %s", tex, error)
+        return tex
+
+
+def visit_math(self, node) -> None:
+    self.body.append(_as_mathml(node.astext(), block=False))
+    from docutils.nodes import SkipNode
+
+    raise SkipNode
+
+
+def visit_math_block(self, node) -> None:
+    from docutils.nodes import SkipNode
+
+    self.body.append(f'<div class="formula">{_as_mathml(node.astext(), block=True)}</div>')
+    raise SkipNode
+
+
+def setup(app) -> None:
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    # A page of its own until the first report of a benchmark run is there.
+    results = Path(__file__).parents[1] / "benchmarks" / "results"
+    for name in ("table", "reading"):
+        if (results / f"{name}.md").is_file():
+            app.tags.add(f"has_{name}")
