@@ -46,6 +46,12 @@ class Method:
         so far. One entry: nothing is searched.
     effort : float
         Guess of the time of a fit, in fits of LIBLINEAR one-vs-rest; orders cells never run.
+
+    Examples
+    --------
+    >>> from prml.bench import METHODS
+    >>> METHODS["PrML"].summary
+    'low-rank SVM+, theta = inf, solved'
     """
 
     name: str

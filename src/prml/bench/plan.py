@@ -145,6 +145,21 @@ def run_cells(
         Seconds for one cell: its search is cut, and its fit where the estimator has `max_time`.
     watch : callable
         Called with a `Progress` before and after each cell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import scipy.sparse as sp
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from prml.bench import METHODS, Data, ResultsFile, run_cells
+    >>> X, Y = make_multilabel_classification(n_samples=60, random_state=0)
+    >>> data = Data("toy", X, sp.csr_matrix(Y, dtype=float))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = ResultsFile(folder + "/results.jsonl")
+    ...     new = run_cells(results, [data], [METHODS["BR"]], 2, setup="quick")
+    ...     results.close()
+    >>> [record["trial"] for record in new]
+    [0, 1]
     """
     start = time.perf_counter()
     left = (lambda: math.inf) if budget is None else lambda: budget - (time.perf_counter() - start)

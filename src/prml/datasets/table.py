@@ -54,6 +54,13 @@ class DatasetInfo:
     """One row of the table.
 
     `n_positives` is the number of ones in Y; `dense` says that X is given as an ndarray.
+
+    Examples
+    --------
+    >>> from prml.datasets import list_datasets
+    >>> yeast = list_datasets()["yeast"]
+    >>> yeast.n_labels, round(yeast.density, 3)
+    (14, 0.303)
     """
 
     name: str

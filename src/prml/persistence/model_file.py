@@ -97,6 +97,19 @@ def load_model(path: str | Path, *, mmap_mode: MmapMode = None, verify: bool = T
     ------
     ModelFileError
         A ValueError: the file is damaged, is no model file, or was written by a newer prml.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from prml import PrBR, load_model, save_model
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = save_model(PrBR(loss="squared_hinge").fit(X, Y), Path(folder.name) / "model.prml")
+    >>> load_model(path, mmap_mode="r").predict(X[:2]).shape
+    (2, 5)
+    >>> folder.cleanup()
     """
     with _reading(path, mmap_mode, verify) as reader:
         tree = reader.header["model"]
@@ -113,6 +126,19 @@ def read_header(path: str | Path) -> dict[str, Any]:
     dict
         `format`, `estimator` (class), `versions`, `metadata`, `parts` (name, dtype, shape and
         SHA-256 of every array) and `bytes`, the size of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from prml import PrBR, save_model
+    >>> from prml.persistence import read_header
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(PrBR(loss="squared_hinge").fit(X, Y), Path(folder) / "model.prml")
+    ...     read_header(path)["estimator"]
+    'PrBR'
     """
     with _reading(path, None, False) as reader:
         header = {key: reader.header[key] for key in ("format", "estimator", "versions", "parts")}

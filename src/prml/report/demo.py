@@ -37,6 +37,19 @@ def write_demo_page(
         Column heads of the table, in the order of each row's values.
     scores : sequence of ScoreRow
     examples : sequence of Example
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from prml.report import Example, ScoreRow, Tag, write_demo_page
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_demo_page(
+    ...         Path(folder) / "page.html", title="Tags", lead="", facts={"examples": "1"},
+    ...         methods=["PrBR"], scores=[ScoreRow("one-error", "lower", "", [0.1])],
+    ...         examples=[Example("a", "a beach", [Tag("sea", "right", 1.0)])], data_note="")
+    ...     "a beach" in page.read_text("utf-8")
+    True
     """
     return write_page(
         path,

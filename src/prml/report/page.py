@@ -22,6 +22,12 @@ class ScoreRow:
     better : {"lower", "higher"}
     values : sequence of float
         In the order of the methods; NaN where undefined.
+
+    Examples
+    --------
+    >>> from prml.report import ScoreRow
+    >>> ScoreRow("one-error", "lower", "is the first label wrong?", [0.2, 0.1]).best
+    0.1
     """
 
     title: str
@@ -40,7 +46,14 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class Tag:
-    """A label of one example: `state` is "right", "missed" or "added"."""
+    """A label of one example: `state` is "right", "missed" or "added".
+
+    Examples
+    --------
+    >>> from prml.report import Tag
+    >>> Tag("sea", "missed", -0.3).state
+    'missed'
+    """
 
     name: str
     state: str
@@ -49,7 +62,14 @@ class Tag:
 
 @dataclass(frozen=True)
 class Example:
-    """An example with its text and what became of its labels."""
+    """An example with its text and what became of its labels.
+
+    Examples
+    --------
+    >>> from prml.report import Example, Tag
+    >>> Example("beach.jpg", "a picture", [Tag("sea", "right", 1.2)]).tags[0].name
+    'sea'
+    """
 
     name: str
     text: str
@@ -84,6 +104,16 @@ def write_page(path: str | Path, template: str, **context: Any) -> Path:
     """Fill a template of `report/templates` and write the page atomically.
 
     Everything that comes from data is escaped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from prml.report import write_page
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_page(Path(folder) / "page.html", "page.html.j2", title="1 < 2")
+    ...     "1 &lt; 2" in page.read_text("utf-8")
+    True
     """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
