@@ -64,8 +64,8 @@ def relative_gap(objective: float, dual_objective: float) -> float:
     """(primal - dual) / primal, never negative; the one notion of accuracy of this package."""
     if objective <= 0.0:
         return 0.0
-    if objective == np.inf:  # no feasible point is known yet
-        return np.inf
+    if not objective < np.inf or np.isnan(dual_objective):
+        return np.inf  # no feasible point is known yet, or rounding has used up the numbers
     return max(0.0, (objective - dual_objective) / objective)
 
 

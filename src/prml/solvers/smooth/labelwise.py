@@ -66,7 +66,7 @@ def solve_smooth(
         loss == "squared"
         and not training_set.features.enabled
         and not training_set.has_entry_weights
-        and ridge_applies(examples)
+        and ridge_applies(examples, monitor.remaining)
     ):
         return _solve_all_by_ridge(training_set, numbers, examples, monitor)
     return _Blocks(training_set, numbers, loss, examples, monitor).solve(
@@ -97,7 +97,9 @@ class _Blocks:
         self.training_set, self.numbers, self.examples = training_set, numbers, examples
         self.loss = LOSSES[loss]
         self.monitor = monitor
-        self.spectra = Spectra(examples, training_set.features, self.loss)
+        self.spectra = Spectra(
+            examples, training_set.features, self.loss, seconds=monitor.remaining
+        )
         features = training_set.features
         n_labels = training_set.n_labels
         self.Z = np.zeros((training_set.n_features + 1, n_labels))

@@ -14,6 +14,7 @@ sigma_max(M) <= sqrt(gamma1) on M = X'(alpha y). The domains of the conjugates a
 value bounds the optimum from below; V with the teachers at hand bounds it from above.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -57,15 +58,22 @@ class _Part:
     def begin(self, Z: np.ndarray, U: np.ndarray | None) -> None:
         self.state = self.plain.start(self.plain.pack(Z, U))
 
-    def solve(self, centre: np.ndarray, omega: float, tol: float, spectra: Spectra) -> np.ndarray:
+    def solve(
+        self,
+        centre: np.ndarray,
+        omega: float,
+        tol: float,
+        spectra: Spectra,
+        should_stop: Callable[[], bool],
+    ) -> np.ndarray:
         """Newton steps around a new centre from the old point; returns the predictors."""
         Z, U = self.block.unpack(self.state.P)
         self.block = self.plain.around(centre, omega)
         state = self.block.start(self.block.pack(Z, U))
         for _ in range(3):
-            if (state.gap <= tol * state.objective).all():
+            if (state.gap <= tol * state.objective).all() or should_stop():
                 break
-            state, _ = newton_step(self.block, state, tol, spectra)
+            state, _ = newton_step(self.block, state, tol, spectra, should_stop)
         self.state = state
         return self.block.unpack(state.P)[0]
 
@@ -90,12 +98,15 @@ class _Part:
 class _Splitting:
     """The rounds: labels, thresholding, multipliers of Z = V; bounds now and then."""
 
-    def __init__(self, training_set, numbers, loss, gamma1, n_jobs):
+    def __init__(self, training_set, numbers, loss, gamma1, n_jobs, monitor):
         n_labels, width = training_set.n_labels, training_set.n_features + 1
         self.root = float(np.sqrt(gamma1))
         self.n_jobs = n_jobs
+        self.monitor = monitor
         examples = Examples(training_set.matrix, training_set.X.bias)
-        self.spectra = Spectra(examples, training_set.features, LOSSES[loss])
+        self.spectra = Spectra(
+            examples, training_set.features, LOSSES[loss], seconds=monitor.remaining
+        )
         n_unknowns = width + (n_labels + 1 if training_set.features.enabled else 0)
         size = block_size(training_set, n_unknowns)
         self.parts = [
@@ -129,7 +140,13 @@ class _Splitting:
         centre = (self.V - self.dual / self.rho).T
 
         def turn(part: _Part) -> np.ndarray:
-            return part.solve(centre[:, part.labels], 1.0 / self.rho, tol, self.spectra)
+            return part.solve(
+                centre[:, part.labels],
+                1.0 / self.rho,
+                tol,
+                self.spectra,
+                lambda: self.monitor.remaining <= 0,
+            )
 
         Z = np.hstack(self.each_part(turn)).T
         relaxed = OVER_RELAXATION * Z + (1.0 - OVER_RELAXATION) * self.V
@@ -186,7 +203,7 @@ def solve_smooth_low_rank(
     start : (Z, U), optional
         Where to start: Z (n_labels, n_features + 1), U as in `SmoothLowRankSolution`.
     """
-    rounds = _Splitting(training_set, numbers, loss, gamma1, n_jobs)
+    rounds = _Splitting(training_set, numbers, loss, gamma1, n_jobs, monitor)
     if start is not None:
         rounds.start(*start)
     best = SmoothLowRankSolution(rounds.factors, rounds.U, np.inf, -np.inf, 0)

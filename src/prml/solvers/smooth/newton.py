@@ -53,11 +53,11 @@ def solve_block(
     report : callable
         Told the objectives and gaps of all labels after every step.
     should_stop : callable
-        Asked between steps; when true the best so far is returned.
+        Asked between steps and inside them; when true the best so far is returned.
     """
     state = block.start(start)
     best = state.P.copy()
-    objective, gap = state.objective.copy(), state.gap.copy()
+    objective, gap = state.objective.copy(), np.minimum(state.gap, state.objective)
     n_iter = np.zeros(start.shape[1], dtype=np.intp)
     open_ = np.arange(start.shape[1])  # the labels that `state` and `part` still hold
     part = block
@@ -68,10 +68,11 @@ def solve_block(
         if not going.all():
             columns = np.flatnonzero(going)
             part, state, open_ = part.take(columns), _take(state, columns), open_[columns]
-        state, moved = newton_step(part, state, tol, precondition)
+        state, moved = newton_step(part, state, tol, precondition, should_stop)
         n_iter[open_] = iteration
         best[:, open_] = state.P
-        objective[open_], gap[open_] = state.objective, state.gap
+        objective[open_] = state.objective
+        gap[open_] = np.minimum(state.gap, state.objective)  # 0 bounds every objective from below
         report(objective, gap)
         if not moved.any():  # rounding: no step lowers any of them
             break
@@ -79,9 +80,12 @@ def solve_block(
 
 
 def newton_step(
-    block: Block, state: State, tol: float, precondition=None
+    block: Block, state: State, tol: float, precondition=None, should_stop=lambda: False
 ) -> tuple[State, np.ndarray]:
-    """One step for every label; return the new state, and which labels moved."""
+    """One step for every label; return the new state, and which labels moved.
+
+    A step that `should_stop` cuts short still lowers every objective.
+    """
     length = np.sqrt(2.0 * state.gap)
     target = np.sqrt(2.0 * tol * state.objective)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -95,7 +99,7 @@ def newton_step(
     forcing = np.clip(np.nan_to_num(np.maximum(wanted, loosest)), 1e-12, None)
     if not block.loss.quadratic:
         forcing = np.clip(forcing, TIGHTEST, LOOSEST)
-    S = newton_direction(block, state, forcing, precondition)
+    S = newton_direction(block, state, forcing, precondition, should_stop)
     dt, dxi = block.entries(S)
     slope = _dots(state.gradient, S)
     if block.loss.quadratic:
@@ -109,7 +113,7 @@ def newton_step(
 
 
 def newton_direction(
-    block: Block, state: State, forcing: np.ndarray, precondition=None
+    block: Block, state: State, forcing: np.ndarray, precondition=None, should_stop=lambda: False
 ) -> np.ndarray:
     """Conjugate gradients for (second derivative) S = -gradient, every label with its own steps.
 
@@ -127,7 +131,7 @@ def newton_direction(
     direction, rho = scaled.copy(), _dots(residual, scaled)
     active = _dots(residual, residual) > enough
     for _ in range(MAX_PRODUCTS):
-        if not active.any():
+        if not active.any() or should_stop():
             break
         if active.mean() <= GATHER_AT:
             out[:, columns] = S

@@ -18,6 +18,7 @@ from scipy.linalg import eigh
 
 from prml.privileged import LabelFeatures
 from prml.solvers.smooth.block import Block
+from prml.solvers.smooth.dense_cost import eigh_seconds
 from prml.solvers.smooth.losses import SmoothLoss
 from prml.solvers.smooth.operators import Examples, Teachers
 
@@ -54,17 +55,26 @@ class Spectra:
     examples : Examples
     features : LabelFeatures
     loss : SmoothLoss
+    seconds : float
+        How long there is: a Gram matrix whose eigenvectors would take a third of it does without.
     """
 
-    def __init__(self, examples: Examples, features: LabelFeatures, loss: SmoothLoss):
+    def __init__(
+        self,
+        examples: Examples,
+        features: LabelFeatures,
+        loss: SmoothLoss,
+        seconds: float = np.inf,
+    ):
         self.n_own = examples.n_features + 1
         self.has_pools = features.pools is not None
         self.own: Spectrum | None = None
         self.teacher: Spectrum | None = None
         pays = loss.quadratic or self.n_own**2 <= DENSE_SPEED * examples.n_numbers
-        if pays and self.n_own <= LARGEST_SIDE:
+        if pays and self.n_own <= LARGEST_SIDE and _in_time(self.n_own, seconds):
             self.own = Spectrum.of(examples.gram(None))
-        if features.enabled and features.n_labels < LARGEST_SIDE:
+        side = features.n_labels + 1
+        if features.enabled and side <= LARGEST_SIDE and _in_time(side, seconds):
             self.teacher = Spectrum.of(_label_gram(features))
 
     def __call__(self, block: Block, curvatures) -> Product:
@@ -107,6 +117,10 @@ class Spectra:
             return teachers.hide(S)
 
         return apply
+
+
+def _in_time(side: int, seconds: float) -> bool:
+    return seconds == np.inf or 3.0 * eigh_seconds(side) < seconds
 
 
 def _column_means(curvature: np.ndarray, n_columns: int) -> np.ndarray:

@@ -11,15 +11,18 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
+from prml.solvers.smooth.dense_cost import cholesky_seconds
 from prml.solvers.smooth.operators import Examples
 
 # Beyond this side the factor costs more than conjugate gradients would.
 LARGEST_SIDE = 12_000
 
 
-def ridge_applies(examples: Examples) -> bool:
-    """Whether one of the two factorisations is small enough."""
-    return min(examples.n_features, examples.n_samples) < LARGEST_SIDE
+def ridge_applies(examples: Examples, seconds: float = np.inf) -> bool:
+    """Whether one of the two factorisations is small enough, and done in half of `seconds`."""
+    side = min(examples.n_features, examples.n_samples)
+    in_time = seconds == np.inf or 2.0 * cholesky_seconds(side) < seconds
+    return side < LARGEST_SIDE and in_time
 
 
 def solve_ridge(
