@@ -1,0 +1,87 @@
+"""What is here: how many bytes a fit over workers moves, counted and predicted.
+
+With L labels, d features and the constant (d + 1 columns), rank r of V and L_w labels on worker w, a
+round moves ::
+
+    up      8 L (d + 1)                                     the rows of M
+    down    8 sum_w min(L_w (d + 1), r (d + 1) + L_w r)     what is new in V: rows, or factors
+
+and an evaluation of the objective, every few rounds, 8 sum_i (p_i + 1) more for the teachers, p_i
+being the number of labels that comment on label i.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+BYTES = 8  # of a float64
+
+
+class RoundTraffic(NamedTuple):
+    """Bytes of one round, as serialised: to the workers, from them, and the rank of V after it."""
+
+    round: int
+    down: int
+    up: int
+    rank: int
+
+    def __str__(self) -> str:
+        return f"round {self.round}: {self.down:,} bytes down, {self.up:,} up, rank {self.rank}"
+
+
+class Traffic:
+    """Counts what is sent between the centre and the workers.
+
+    Attributes
+    ----------
+    rounds : list of RoundTraffic
+        The bytes since the round before, evaluations and repairs counted.
+    down, up : int
+        Bytes since the last round ended.
+    """
+
+    def __init__(self) -> None:
+        self.rounds: list[RoundTraffic] = []
+        self.down = self.up = 0
+
+    def end_round(self, round: int, rank: int) -> RoundTraffic:
+        self.rounds.append(RoundTraffic(round, self.down, self.up, rank))
+        self.down = self.up = 0
+        return self.rounds[-1]
+
+    @property
+    def mean(self) -> float:
+        """Bytes a round, both ways."""
+        return float(np.mean([entry.down + entry.up for entry in self.rounds] or [0.0]))
+
+
+def message_size(message: Any) -> int:
+    """The bytes of a message as Dask sends it, without the frame around it."""
+    from distributed.protocol import serialize
+
+    return sum(memoryview(frame).nbytes for frame in serialize(message)[1])
+
+
+def smaller_in_factors(n_rows: int, width: int, rank: int) -> bool:
+    """Whether the factors of so many rows of V are less than the rows."""
+    return rank * (width + n_rows) < n_rows * width
+
+
+def expected_bytes(rows_by_worker: list[int], width: int, rank: int) -> tuple[int, int]:
+    """Bytes down and up in a round without an evaluation; the formula of the module.
+
+    Examples
+    --------
+    >>> from prml.distributed.traffic import expected_bytes
+    >>> expected_bytes([80, 79], 1837, 40)  # bibtex, two workers, rank 40
+    (1226560, 2336664)
+    """
+    down = sum(
+        min(n_rows * width, rank * (width + n_rows)) for n_rows in rows_by_worker if n_rows
+    )
+    return BYTES * down, BYTES * sum(rows_by_worker) * width
+
+
+def expected_evaluation(n_teachers: list[int]) -> int:
+    """Bytes of an evaluation: every label's teacher with its intercept."""
+    return BYTES * (sum(n_teachers) + len(n_teachers))
