@@ -15,6 +15,7 @@ from prml.metrics import evaluate
 from prml.model_selection.cross_fit import scores_of
 from prml.monitor import Monitor
 
+KEPT_ENTRIES = 5_000_000  # scores of larger data are not kept: 20 MB a candidate
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
 
 
@@ -63,6 +64,9 @@ class Folds:
     ----------
     reserve : float or None
         Seconds to leave; None: what is being scored is needed, whatever the time.
+    scores : dict
+        Scores of the held-out rows, an array a fold, for each candidate, in single precision;
+        empty for data of more than `KEPT_ENTRIES` entries.
     """
 
     def __init__(
@@ -80,6 +84,8 @@ class Folds:
         self.n_samples = sum(len(test) for _, test in splits)
         self.monitor = monitor
         self.reserve: float | None = None
+        self.scores: dict[Candidate, list[np.ndarray]] = {}
+        self._keeps_scores = self.n_samples * labels.shape[1] <= KEPT_ENTRIES
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 
@@ -97,9 +103,11 @@ class Folds:
         scored = []
         for (family, weights), results in zip(paths, by_path, strict=True):
             for i, weight in enumerate(weights):
-                values = np.array([values[i] for values, _ in results])
-                seconds = np.array([seconds[i] for _, seconds in results])
+                values = np.array([values[i] for values, _, _ in results])
+                seconds = np.array([seconds[i] for _, seconds, _ in results])
                 candidate = replace(family, weight=float(weight))
+                if self._keeps_scores:
+                    self.scores[candidate] = [kept[i] for _, _, kept in results]
                 scored.append(Scored(candidate, self.n_samples, values, seconds))
         return scored
 
@@ -107,7 +115,7 @@ class Folds:
         """Fit one family on one fold at ascending weights, each fit from the last one's optimum."""
         train, test = self.splits[fold]
         X, X_test = self._rows(family.scaling, fold)
-        values, seconds = [], []
+        values, seconds, kept = [], [], []
         learner: Any = None
         for weight in weights:
             if self.reserve is not None and self.monitor.remaining <= self.reserve:
@@ -126,9 +134,18 @@ class Folds:
             else:
                 learner.set_params(C=candidate.params()["C"])
             learner.fit(X, self.labels[train])
-            values.append(self._value(scores_of(learner, X_test), test))
+            scores = scores_of(learner, X_test)
+            values.append(self._value(scores, test))
             seconds.append(time.perf_counter() - start)
-        return values, seconds
+            if self._keeps_scores:
+                kept.append(scores.astype(np.float32))
+        return values, seconds, kept
+
+    def values_of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """The goal on every fold, for scores of its held-out rows."""
+        return np.array(
+            [self._value(s, test) for s, (_, test) in zip(scores, self.splits, strict=True)]
+        )
 
     def _value(self, scores: np.ndarray, rows: np.ndarray) -> float:
         return evaluate(self.labels[rows], scores, cut=0.0, metrics=[self.goal])[self.goal]

@@ -4,6 +4,7 @@
 2. Members: every loss, a teacher, its transfer, a low rank, on the best features, on few rows.
 3. Halving: the best families on all rows, their weights bracketed again.
 4. Climbing: from the best candidate to the best of its neighbours, while that is better.
+5. Widening: the best members of other kinds on all rows, for a blend.
 
 Weights are paths: a family starts where families like it are usually best and goes on in the
 direction in which its score rises.
@@ -28,6 +29,8 @@ FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
 KEPT_SCALINGS = 2
 KEPT_FAMILIES = 2
 MAX_CLIMBS = 2
+MAX_KINDS = 3  # tried on all rows for the sake of a blend
+POOL = 8  # members that a blend may choose from
 AT_ONCE = 4  # families scored between two reports
 
 
@@ -47,12 +50,15 @@ class Search:
     sign : int
         1 when the goal is to be maximised, else -1.
     n_jobs : int or None
+    widen : bool
+        Whether members are to be blended.
     """
 
     space: Space
     monitor: Monitor
     sign: int
     n_jobs: int | None
+    widen: bool = True
     scored: list[Scored] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
@@ -68,6 +74,8 @@ class Search:
                 self._screen_members(few)
                 self._halve(every)
                 self._climb(every)
+                if self.widen:
+                    self._widen(few, every)
         except StopSearch:
             pass
         except OutOfTime:
@@ -139,6 +147,22 @@ class Search:
             if self.best(folds.n_samples) is before:
                 return
 
+    def _widen(self, few: Folds, every: Folds) -> None:
+        """Score the best of each kind that only few rows have seen on all of them."""
+        if few is every or not every.scores:
+            return
+        seen = {_kind(s.candidate) for s in self._ranking(every.n_samples)[:POOL]}
+        leaders: dict[tuple, Candidate] = {}
+        for s in self._ranking(few.n_samples):
+            kind = _kind(s.candidate)
+            if kind not in seen and len(leaders) < MAX_KINDS:
+                leaders.setdefault(kind, s.candidate)
+        self._score("widening", every, [(c.family, (c.weight,)) for c in leaders.values()])
+
+    def pool(self, folds: Folds) -> list[Scored]:
+        """What a blend may choose from, best first: the best of every family, on all rows."""
+        return [s for s in self._ranking(folds.n_samples) if s.candidate in folds.scores][:POOL]
+
     def _bracket(self, stage: str, folds: Folds, paths) -> None:
         """Score paths; those whose best weight is at an end go on beyond it, the better half."""
         ends = {family: [min(weights), max(weights)] for family, weights in paths}
@@ -172,6 +196,8 @@ class Search:
             results = folds.score(fresh[first : first + AT_ONCE], self.n_jobs)
             self.scored.extend(results)
             self.stages.extend([stage] * len(results))
+            wanted = {s.candidate for s in self.pool(folds)}
+            folds.scores = {c: s for c, s in folds.scores.items() if c in wanted}
             self._report(stage, folds, results)
 
     def _is_new(self, folds: Folds, candidate: Candidate) -> bool:
@@ -190,6 +216,11 @@ class Search:
         )
         if wish:
             raise StopSearch
+
+
+def _kind(candidate: Candidate) -> tuple:
+    """What makes members err in different places."""
+    return candidate.loss, candidate.gamma is None, candidate.transfer is None
 
 
 def describe(candidate: Candidate) -> str:

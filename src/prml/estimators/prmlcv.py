@@ -11,10 +11,11 @@ from sklearn.utils import check_random_state, indexable
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
-from prml.estimators.candidates import Space, make_pipeline
+from prml.estimators.blending import choose_blend
+from prml.estimators.candidates import Candidate, Space, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS
 from prml.estimators.fold_scores import Folds
-from prml.estimators.member_search import Search
+from prml.estimators.member_search import Search, describe
 from prml.metrics import evaluate, get_metric
 from prml.model_selection.cross_fit import scores_of
 from prml.model_selection.splits import MultilabelStratifiedKFold
@@ -30,7 +31,8 @@ class PrMLCV(MultilabelEstimator):
 
     The estimator to begin with: raw features, no parameters. It screens the members of the family
     on some of the rows, compares the best on all of them, climbs from the best to its neighbours,
-    and fits the winner to all rows. Everything is chosen on stratified folds of the training data.
+    and fits the winner to all rows - or the best few, whose scores are averaged where that is
+    better on every fold. Everything is chosen on stratified folds of the training data.
 
     Parameters
     ----------
@@ -52,6 +54,9 @@ class PrMLCV(MultilabelEstimator):
         Whether to try teachers that speak at prediction time, see `TeacherTransfer`.
     low_rank : bool
         Whether to try predictors of low rank.
+    blend : int
+        At most so many members are averaged; 1 for the single best. Of data with more than five
+        million entries of Y only the single best is fitted.
     screen_samples : int
         Rows on which the screening is done.
     tol : float
@@ -70,7 +75,15 @@ class PrMLCV(MultilabelEstimator):
     Attributes
     ----------
     best_estimator_ : Pipeline
-        Scaling and model, fitted to all rows.
+        Scaling and model, fitted to all rows; the first of the members.
+    members_ : list of Pipeline
+        What is averaged, the best first.
+    member_params_ : list of dict
+        As `best_params_`, of every member.
+    member_factors_ : ndarray of shape (n_members,)
+        What the scores of each are multiplied with before they are added.
+    blend_score_ : float
+        Mean value of the metric over the folds, of the average.
     best_params_ : dict
         `scaling`, `loss`, `C`, `theta`, `gamma2`, `privileged`, `kernel`, `gamma`, `low_rank`,
         `transfer` (scale of the scores, or None) and `passthrough`.
@@ -117,6 +130,7 @@ class PrMLCV(MultilabelEstimator):
         teacher=True,
         transfer=True,
         low_rank=True,
+        blend=3,
         screen_samples=800,
         tol=1e-3,
         max_time=None,
@@ -133,6 +147,7 @@ class PrMLCV(MultilabelEstimator):
         self.teacher = teacher
         self.transfer = transfer
         self.low_rank = low_rank
+        self.blend = blend
         self.screen_samples = screen_samples
         self.tol = tol
         self.max_time = max_time
@@ -159,6 +174,7 @@ class PrMLCV(MultilabelEstimator):
         allowed.check_parameters(
             self,
             {
+                "blend": allowed.COUNT,
                 "screen_samples": allowed.COUNT,
                 "tol": allowed.POSITIVE,
                 "max_time": allowed.POSITIVE_OR_NONE,
@@ -176,10 +192,11 @@ class PrMLCV(MultilabelEstimator):
         monitor = Monitor(self.callbacks, self.max_time, int(self.verbose))
         labels = learnable_labels(targets)
         seed = int(check_random_state(self.random_state or 0).randint(2**31 - 1))
-        search = Search(self._space(X), monitor, metric.sign, self.n_jobs)
-        search.run(*self._folds(X, labels, targets, groups, seed, monitor))
+        search = Search(self._space(X), monitor, metric.sign, self.n_jobs, self.blend > 1)
+        few, every = self._folds(X, labels, targets, groups, seed, monitor)
+        search.run(few, every)
         self._store(search, metric.sign)
-        self._fit_best(X, labels, search, monitor, seed)
+        self._fit_members(X, labels, self._chosen(search, every), monitor, seed)
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
         return self
 
@@ -246,21 +263,47 @@ class PrMLCV(MultilabelEstimator):
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
 
-    def _fit_best(self, X, labels, search: Search, monitor: Monitor, seed: int) -> None:
-        best = search.best().candidate
-        model = make_pipeline(best, X.shape[0], tol=self.tol, n_jobs=self.n_jobs, random_state=seed)
-        with warnings.catch_warnings():
-            # rare labels are constant in any model that was chosen for its ranking
-            warnings.filterwarnings("ignore", message="For .* the optimum cannot be told from")
-            warnings.filterwarnings("ignore", category=ConvergenceWarning)
-            self.best_estimator_ = model.fit(X, labels)
-        monitor.record(iteration=len(search.scored), stage="fitted", best_score=self.best_score_)
+    def _chosen(self, search: Search, every: Folds) -> list[Candidate]:
+        """The members to be fitted; sets their factors and what they reach together."""
+        best = search.best()
+        pool = search.pool(every)
+        if self.blend == 1 or not pool or pool[0] is not best:  # a search cut short has no pool
+            self.member_factors_, self.blend_score_ = np.ones(1), self.best_score_
+            return [best.candidate]
+        scores = [every.scores[s.candidate] for s in pool]
+        found = choose_blend(scores, every.values_of, search.sign, int(self.blend))
+        self.member_factors_ = found.factors
+        self.blend_score_ = float(np.nanmean(found.values))
+        return [pool[k].candidate for k in found.members]
+
+    def _fit_members(
+        self, X, labels, members: list[Candidate], monitor: Monitor, seed: int
+    ) -> None:
+        self.member_params_ = [member.params() for member in members]
+        self.members_: list[Any] = []
+        for member in members:
+            model = make_pipeline(
+                member, X.shape[0], tol=self.tol, n_jobs=self.n_jobs, random_state=seed
+            )
+            with warnings.catch_warnings():
+                # rare labels are constant in any model that was chosen for its ranking
+                warnings.filterwarnings("ignore", message="For .* the optimum cannot be told from")
+                warnings.filterwarnings("ignore", category=ConvergenceWarning)
+                self.members_.append(model.fit(X, labels))
+        self.best_estimator_ = self.members_[0]
+        monitor.record(
+            iteration=len(self.cv_results_["params"]),
+            stage="fitted",
+            best_score=self.blend_score_,
+            best=" + ".join(describe(member) for member in members),
+        )
 
     def _scores(self, X) -> np.ndarray:
-        return scores_of(self.best_estimator_, X)
+        parts = zip(self.member_factors_, self.members_, strict=True)
+        return np.sum([factor * scores_of(member, X) for factor, member in parts], axis=0)
 
     def predict_proba(self, X) -> np.ndarray:
-        """Map scores to (0, 1), as the chosen model does; see its `predict_proba`.
+        """Map scores to (0, 1): the mean of what the members say; see their `predict_proba`.
 
         Returns
         -------
@@ -268,7 +311,7 @@ class PrMLCV(MultilabelEstimator):
         summing to 1.
         """
         X = self._check_predict_data(X)
-        chance = self.best_estimator_.predict_proba(X)
+        chance = np.mean([member.predict_proba(X) for member in self.members_], axis=0)
         if self._kind == "binary":
             if len(self.classes_) == 1:
                 return np.ones((len(chance), 1))

@@ -154,10 +154,28 @@ def _teacher_transfer(estimator: Any, graph: Graph, X: Value) -> Answers:
 
 
 def _search(estimator: Any, graph: Graph, X: Value) -> Answers:
-    """PrMLCV: the model it chose."""
+    """PrMLCV: the members it chose, their scores added and their probabilities averaged."""
     if estimator._kind != "multilabel":
         raise ValueError("to_onnx writes a PrMLCV of several labels only.")
-    return write_model(estimator.best_estimator_, graph, X)
+    members = [write_model(member, graph, X) for member in estimator.members_]
+    if len(members) == 1:
+        return members[0]
+    scores = _weighted_sum(graph, [m.scores for m in members], estimator.member_factors_)
+    even = np.full(len(members), 1.0 / len(members))
+    reason = next((m.probabilities for m in members if isinstance(m.probabilities, str)), None)
+    chances = reason or _weighted_sum(graph, [m.probabilities for m in members], even)
+    return Answers(scores, chances, _above(graph, scores, 0.0))
+
+
+def _weighted_sum(graph: Graph, values: list[Value], weights: np.ndarray) -> Value:
+    parts = [
+        graph.add("Mul", value, graph.like(value, float(weight)))
+        for value, weight in zip(values, weights, strict=True)
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = graph.add("Add", total, graph.cast(part, total.dtype))
+    return total
 
 
 def _mark_top_k(graph: Graph, scores: Value, k: int) -> Value:
