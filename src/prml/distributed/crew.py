@@ -50,6 +50,7 @@ class Member:
     call: Any = None  # what it is working on, an asyncio task
     asked: str = ""
     since: float = 0.0
+    refusals: int = 0
 
     @property
     def free(self) -> bool:
@@ -58,6 +59,9 @@ class Member:
 
 class Crew:
     """The workers of a client's cluster; see `prml.distributed.centre.Workers`.
+
+    Messages go to the workers directly, or by way of the scheduler (`direct` false) where the
+    client cannot reach them.
 
     Parameters
     ----------
@@ -70,6 +74,8 @@ class Crew:
     starts : list, optional
         The multipliers that the labels start from.
     """
+
+    direct = True
 
     def __init__(
         self,
@@ -90,7 +96,6 @@ class Crew:
         self.events: list[tuple[int, str]] = []  # (round, what happened)
         self._moved: set[int] = set()
         self._lost = False
-        self._direct = True
         self._round = 0
         self._mirrored_at = 0
         self._began = False
@@ -130,7 +135,7 @@ class Crew:
         from distributed.protocol import to_serialize
 
         self.traffic.down += message_size(request)
-        if self._direct:
+        if self.direct:
             proxy = getattr(self.client.rpc(address), HANDLER)
             call = proxy(fit=self.fit, request=to_serialize(request))
         else:
@@ -215,8 +220,7 @@ class Crew:
                 )
             await asyncio.sleep(0.05)
         self._began = True
-        due = self._mirrored_at + self.limits.mirror_every
-        if self._round >= due and len([m for m in self.members.values() if m.free]) > 1:
+        if self._mirror_is_due():
             await self._mirror()
 
     def _all_expected(self, give_up: float) -> bool:
@@ -284,11 +288,17 @@ class Crew:
             presence = await self._invite(member.address)
             member.presence = member.presence if presence is None else presence
         else:
-            with contextlib.suppress(Exception):  # no handler yet, no connection yet
+            try:
                 answer = await self._call(member.address, {"op": "hello"}, 5.0)
-                member.ready = "ready" in answer
-                if member.ready:
-                    self._note(f"{member.address} is ready")
+            except (OSError, TimeoutError):
+                member.refusals += 1
+                if member.refusals >= 3 and self.direct:
+                    self.direct = False
+                    self._note(f"{member.address} cannot be reached: by way of the scheduler now")
+                return
+            member.ready = "ready" in answer
+            if member.ready:
+                self._note(f"{member.address} is ready")
 
     # --- blocks ---------------------------------------------------------------------------------
 
@@ -315,9 +325,9 @@ class Crew:
             home = min(free, key=lambda m: load[m.address])
             load[home.address] += 1 / home.n_threads
             mirror = self.mirrors.get(b)
-            plan.setdefault(
-                (home.address, mirror if mirror in self.members else None), []
-            ).append(b)
+            plan.setdefault((home.address, mirror if mirror in self.members else None), []).append(
+                b
+            )
         await asyncio.gather(
             *[self._settle(home, bs, mirror, "mirrored") for (home, mirror), bs in plan.items()]
         )
@@ -365,6 +375,15 @@ class Crew:
             else:
                 rich.blocks.append(b)
             free = [m for m in self.members.values() if m.free]
+
+    def _mirror_is_due(self) -> bool:
+        """Every so many rounds, and at once when a block has lost its copy."""
+        if sum(m.free for m in self.members.values()) < 2:
+            return False
+        if self._round >= self._mirrored_at + self.limits.mirror_every:
+            return True
+        homes = {b: m.address for m in self.members.values() for b in m.blocks}
+        return any(at not in self.members or at == homes.get(b) for b, at in self.mirrors.items())
 
     async def _mirror(self) -> None:
         """Copy every worker's blocks to the next one."""

@@ -223,4 +223,3 @@ def _how_to_resume(error: ClusterLost, checkpoint: Any) -> str:
         f"{sentence}what it had reached is in {checkpoint}: call the same fit again with that "
         "checkpoint, on a cluster or on one machine, to go on from there."
     )
-

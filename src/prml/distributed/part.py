@@ -91,9 +91,7 @@ class Part:
 
     def state(self, b: int) -> dict[str, Any]:
         """Everything that the next turn of a block depends on, besides V and the multipliers."""
-        labels = [
-            {name: getattr(label, name) for name in STATE} for label in self.blocks[b].labels
-        ]
+        labels = [{name: getattr(label, name) for name in STATE} for label in self.blocks[b].labels]
         return {"labels": labels, "kept": self.kept.get(b)}
 
     def _set_state(self, b: int, state: dict[str, Any]) -> None:

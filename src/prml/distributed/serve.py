@@ -120,9 +120,7 @@ async def _with_states(
     return request | {"states": found}
 
 
-async def _ask_peer(
-    worker: Any, peer: str, fit: str, request: dict[str, Any]
-) -> dict[str, Any]:
+async def _ask_peer(worker: Any, peer: str, fit: str, request: dict[str, Any]) -> dict[str, Any]:
     from distributed.protocol import to_serialize
 
     try:

@@ -5,6 +5,7 @@ of X; it is sent once to each, from worker to worker, or never passes the client
 the workers can read, a function that they call, or a Dask collection whose chunks they fetch.
 """
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from sklearn.base import clone
 from prml.solvers.training_set import TrainingSet
 
 READERS: dict[str, Callable[[str], Any]] = {".npz": sp.load_npz, ".npy": np.load}
+SECONDS_TO_SEND = 3600.0
 
 
 class Recipe(NamedTuple):
@@ -68,7 +70,8 @@ class Held:
 
     async def sent_by(self, client: Any) -> Any:
         if self._future is None:
-            self._future = await client.scatter(self.training_set, hash=False)
+            send = client.scatter(self.training_set, hash=False)
+            self._future = await asyncio.wait_for(send, SECONDS_TO_SEND)
         return self._future
 
     def renew(self) -> None:

@@ -76,9 +76,7 @@ def expected_bytes(rows_by_worker: list[int], width: int, rank: int) -> tuple[in
     >>> expected_bytes([80, 79], 1837, 40)  # bibtex, two workers, rank 40
     (1226560, 2336664)
     """
-    down = sum(
-        min(n_rows * width, rank * (width + n_rows)) for n_rows in rows_by_worker if n_rows
-    )
+    down = sum(min(n_rows * width, rank * (width + n_rows)) for n_rows in rows_by_worker if n_rows)
     return BYTES * down, BYTES * sum(rows_by_worker) * width
 
 
