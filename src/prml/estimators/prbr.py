@@ -1,6 +1,8 @@
 """What is here: PrBR, one SVM+ a label, the other labels its teacher."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -135,30 +137,30 @@ class PrBR(PrivilegedEstimator):
     def __init__(
         self,
         *,
-        C=1.0,
-        gamma2=1.0,
-        theta=2.0,
-        loss="hinge",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        n_landmarks=None,
-        privileged="all",
-        privileged_intercept=True,
-        fit_intercept=True,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=5000,
-        max_time=None,
-        n_jobs=None,
-        random_state=None,
-        callbacks=None,
-        verbose=0,
-        checkpoint=None,
-        warm_start=False,
-        keep_duals=False,
-    ):
+        C: float = 1.0,
+        gamma2: float = 1.0,
+        theta: float = 2.0,
+        loss: str = "hinge",
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        n_landmarks: int | None = None,
+        privileged: Any = "all",
+        privileged_intercept: bool = True,
+        fit_intercept: bool = True,
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 5000,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+        checkpoint: None = None,
+        warm_start: bool = False,
+        keep_duals: bool = False,
+    ) -> None:
         self.C = C
         self.gamma2 = gamma2
         self.theta = theta
@@ -183,7 +185,7 @@ class PrBR(PrivilegedEstimator):
         self.warm_start = warm_start
         self.keep_duals = keep_duals
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn one predictor a label.
 
         Parameters

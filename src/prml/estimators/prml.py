@@ -1,6 +1,9 @@
 """What is here: PrML, label predictors of low rank, each label taught by the others."""
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -112,33 +115,33 @@ class PrML(PrivilegedEstimator):
     def __init__(
         self,
         *,
-        C=1.0,
-        gamma1=1.0,
-        gamma2=1.0,
-        n_components=None,
-        theta=2.0,
-        loss="hinge",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        n_landmarks=None,
-        privileged="all",
-        privileged_intercept=True,
-        fit_intercept=True,
-        class_weight=None,
-        algorithm="convex",
-        tol=1e-3,
-        max_iter=2000,
-        max_time=None,
-        n_jobs=None,
-        random_state=None,
-        callbacks=None,
-        verbose=0,
-        checkpoint=None,
-        warm_start=False,
-        keep_duals=False,
-    ):
+        C: float = 1.0,
+        gamma1: float = 1.0,
+        gamma2: float = 1.0,
+        n_components: int | None = None,
+        theta: float = 2.0,
+        loss: str = "hinge",
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        n_landmarks: int | None = None,
+        privileged: Any = "all",
+        privileged_intercept: bool = True,
+        fit_intercept: bool = True,
+        class_weight: str | dict[Any, float] | None = None,
+        algorithm: str = "convex",
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+        checkpoint: str | Path | None = None,
+        warm_start: bool = False,
+        keep_duals: bool = False,
+    ) -> None:
         self.C = C
         self.gamma1 = gamma1
         self.gamma2 = gamma2
@@ -166,7 +169,7 @@ class PrML(PrivilegedEstimator):
         self.warm_start = warm_start
         self.keep_duals = keep_duals
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the predictors of all labels together.
 
         Parameters
@@ -217,7 +220,7 @@ class PrML(PrivilegedEstimator):
                 "only loss='hinge' keeps its fits in a file."
             )
         start = self._smooth_start(training_set)
-        common = {
+        common: dict[str, Any] = {
             "tol": self.tol,
             "max_iter": self.max_iter,
             "monitor": monitor,
@@ -240,7 +243,7 @@ class PrML(PrivilegedEstimator):
         self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
     ) -> LowRankSolution:
         gamma1 = float(self.gamma1)
-        common = {
+        common: dict[str, Any] = {
             "tol": self.tol,
             "max_iter": self.max_iter,
             "seed": self._seed(),

@@ -6,7 +6,7 @@ Here their estimates speak in their place (knowledge transfer, Vapnik & Izmailov
 
 import numbers
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -86,18 +86,22 @@ class TeacherTransfer(MetaEstimatorMixin, MultilabelEstimator):
     """
 
     _allow_missing_labels = True
+    estimator_: Any
+    final_estimator_: Any
+    score_mean_: np.ndarray
+    score_factor_: float
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        final_estimator=None,
-        cv=5,
-        scale=1.0,
-        pool="all",
-        passthrough=True,
-        random_state=None,
-    ):
+        final_estimator: Any = None,
+        cv: Any = 5,
+        scale: float = 1.0,
+        pool: Any = "all",
+        passthrough: bool = True,
+        random_state: Any = None,
+    ) -> None:
         self.estimator = estimator
         self.final_estimator = final_estimator
         self.cv = cv
@@ -114,7 +118,7 @@ class TeacherTransfer(MetaEstimatorMixin, MultilabelEstimator):
             tags.classifier_tags = inner.classifier_tags
         return tags
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit both stages.
 
         Parameters
