@@ -46,6 +46,11 @@ SCALES = ("none", "unit", "standard", "maxabs")
     help="Keep the state of a long fit here and resume from it.",
 )
 @click.option("--jobs", type=int, help="Labels fitted at once.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Fit on the workers of the Dask scheduler at this address, such as tcp://host:8786.",
+)
 @with_data_options
 @with_output
 def fit_command(
@@ -60,6 +65,7 @@ def fit_command(
     time_limit: float | None,
     checkpoint: str | None,
     jobs: int | None,
+    scheduler: str | None,
 ) -> None:
     """Fit a model to DATA and write it to a file.
 
@@ -89,7 +95,7 @@ def fit_command(
         f"{data} ({part}): {X.shape[0]} examples, {X.shape[1]} features, {table.Y.shape[1]} labels."
     )
     start = time.perf_counter()
-    _fit(learner, X, table, output)
+    _fit(learner, X, table, output, scheduler)
     seconds = time.perf_counter() - start
     _name_labels(learner, table)
     model = _assemble(steps, learner)
@@ -148,8 +154,8 @@ def _prepare(table: Table, scale: str) -> tuple[list[tuple[str, Any]], Any]:
     return steps, X
 
 
-def _fit(learner: Any, X: Any, table: Table, output: Output) -> None:
-    """Fit with progress: every record of the estimator moves the bar."""
+def _fit(learner: Any, X: Any, table: Table, output: Output, scheduler: str | None) -> None:
+    """Fit, here or on workers, with progress: every record of the estimator moves the bar."""
     n_labels = table.Y.shape[1]
 
     with output.progress("Fitting") as advance:
@@ -163,7 +169,12 @@ def _fit(learner: Any, X: Any, table: Table, output: Output) -> None:
 
         if "callbacks" in learner.get_params(deep=False):
             learner.set_params(callbacks=[show])
-        learner.fit(X, table.Y)
+        if scheduler is None:
+            learner.fit(X, table.Y)
+        else:
+            from prml.distributed import fit_dask
+
+            fit_dask(learner, X, table.Y, scheduler)
     if "callbacks" in learner.get_params(deep=False):
         learner.set_params(callbacks=None)
 

@@ -79,7 +79,7 @@ class Part:
             return []
 
         infeasible = self.each(list(request["blocks"]), begin)
-        return {"infeasible": sorted(sum(infeasible.values(), []))}
+        return {"infeasible": sorted(i for labels in infeasible.values() for i in labels)}
 
     def _block(self, members: np.ndarray, starts: list | None) -> Splitting:
         numbers, gamma1, seed = self.settings
@@ -119,7 +119,8 @@ class Part:
 
         def zero(b: int):
             numbers = self.settings.numbers
-            fits = [zero_solution(self.training_set, i, numbers) for i in self.blocks[b].members]
+            members = map(int, self.blocks[b].members)
+            fits = [zero_solution(self.training_set, i, numbers) for i in members]
             return sum(fit.objective for fit in fits), np.array([fit.wt0 for fit in fits])
 
         return {"blocks": self.each(list(request["blocks"]), zero)}
@@ -184,7 +185,7 @@ class Part:
         return {"blocks": {b: self.kept.get(b) for b in request["blocks"]}}
 
 
-def label_records(states: dict[int, dict], blocks: list[np.ndarray]) -> list[SimpleNamespace]:
+def label_records(states: dict[int, dict], blocks: list[np.ndarray]) -> list[Any]:
     """The states of all blocks as one list over the labels, as a checkpoint reads it."""
     records: list[Any] = [None] * sum(len(members) for members in blocks)
     for b, members in enumerate(blocks):

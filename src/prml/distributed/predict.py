@@ -6,6 +6,7 @@ so the relevant ones, as many as Y has ones, are sent, sorted, and sent back.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,7 @@ def _matching_chunks(Y: Any, heights: list[float]) -> list[Any]:
     take = getattr(Y, "iloc", Y)
     if Y.shape[0] != ends[-1]:
         raise ValueError(f"X has {ends[-1]} rows and Y has {Y.shape[0]}; expected as many.")
-    return [take[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [take[a:b] for a, b in pairwise(ends)]
 
 
 def _first_row(model: Any, X: Any) -> Any:

@@ -126,7 +126,8 @@ def read_elsewhere(estimator: Any, X: Any, Y: Any, sample_weight: Any, n_feature
             "X is not in the memory of the client and n_components is set; the bound on the rank "
             "is enforced there, expected n_components=None or an array."
         )
-    names, chunks = None, []
+    names: np.ndarray | None = None
+    chunks: list[Any] = []
     if _is_collection(X):
         names, chunks, n_features = _chunks(X)
     elif n_features is None:

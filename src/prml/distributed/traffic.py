@@ -1,7 +1,7 @@
 """What is here: how many bytes a fit over workers moves, counted and predicted.
 
-With L labels, d features and the constant (d + 1 columns), rank r of V and L_w labels on worker w, a
-round moves ::
+With L labels, d + 1 columns (the features and the constant), V of rank r and L_w labels on worker w
+a round moves ::
 
     up      8 L (d + 1)                                     the rows of M
     down    8 sum_w min(L_w (d + 1), r (d + 1) + L_w r)     what is new in V: rows, or factors
@@ -52,7 +52,7 @@ class Traffic:
     @property
     def mean(self) -> float:
         """Bytes a round, both ways."""
-        return float(np.mean([entry.down + entry.up for entry in self.rounds] or [0.0]))
+        return float(np.mean([entry.down + entry.up for entry in self.rounds] or [0]))
 
 
 def message_size(message: Any) -> int:
