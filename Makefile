@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test test-nojit lint format bench bench-smoke docs clean
+CHECKED := src tests scripts benchmarks examples docs/conf.py
+
+.PHONY: demo test test-nojit lint format bench bench-smoke docs links readme walk build clean
 
 demo: $(VENV)/.stamp-demo
 	$(BIN)/prml demo
@@ -17,13 +19,14 @@ test-nojit: $(VENV)/.stamp-dev
 	PRML_DISABLE_JIT=1 $(BIN)/python -m pytest tests/loops tests/privileged tests/solvers
 
 lint: $(VENV)/.stamp-dev
-	$(BIN)/ruff check src tests scripts benchmarks
-	$(BIN)/ruff format --check src tests scripts benchmarks
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
+	$(BIN)/mypy --check-untyped-defs examples
 
 format: $(VENV)/.stamp-dev
-	$(BIN)/ruff check --fix src tests scripts benchmarks
-	$(BIN)/ruff format src tests scripts benchmarks
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
 
 bench: $(VENV)/.stamp-dev
 	$(BIN)/python -m benchmarks
@@ -36,6 +39,21 @@ bench-smoke: $(VENV)/.stamp-dev
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Links to other pages and to the world; the latter need a network.
+links: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -b linkcheck docs docs/_build/links
+
+# What is generated from real runs: the README's parts and picture, the walk through the commands.
+readme: $(VENV)/.stamp-dev
+	$(BIN)/python scripts/refresh_readme.py --picture
+
+walk: $(VENV)/.stamp-dev
+	$(BIN)/python scripts/walk_commands.py docs/command_line.rst
+
+build: $(VENV)/.stamp-dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -53,4 +71,4 @@ $(VENV)/.stamp-docs: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache demo-report.html
+	rm -rf $(VENV) build dist docs/_build docs/generated docs/gallery .pytest_cache .mypy_cache .ruff_cache demo-report.html

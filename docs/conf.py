@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from docutils.nodes import SkipNode
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
@@ -77,22 +78,25 @@ def _as_mathml(tex: str, block: bool) -> str:
 
 def visit_math(self, node) -> None:
     self.body.append(_as_mathml(node.astext(), block=False))
-    from docutils.nodes import SkipNode
-
     raise SkipNode
 
 
 def visit_math_block(self, node) -> None:
-    from docutils.nodes import SkipNode
-
     self.body.append(f'<div class="formula">{_as_mathml(node.astext(), block=True)}</div>')
     raise SkipNode
 
 
+def insert_results(app, docname, source) -> None:
+    """Put the files of benchmarks/results where a page asks for them, if they are there."""
+    results = Path(__file__).parents[1] / "benchmarks" / "results"
+
+    def content(mark) -> str:
+        path = results / mark[1]
+        return path.read_text("utf-8") if path.is_file() else "*Not there yet.*"
+
+    source[0] = re.sub(r"<!-- results: ([\w.]+) -->", content, source[0])
+
+
 def setup(app) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
-    # A page of its own until the first report of a benchmark run is there.
-    results = Path(__file__).parents[1] / "benchmarks" / "results"
-    for name in ("table", "reading"):
-        if (results / f"{name}.md").is_file():
-            app.tags.add(f"has_{name}")
+    app.connect("source-read", insert_results)

@@ -8,7 +8,6 @@ PAGES = {str(path.relative_to(ROOT)): path for path in pages() if path.exists()}
 # Pages of prose; all others must have something that ran.
 PROSE = {
     "docs/architecture.rst",
-    "docs/benchmark.rst",
     "docs/changelog.md",
     "docs/guide/index.rst",
     "docs/reliability.md",
