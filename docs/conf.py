@@ -28,6 +28,7 @@ exclude_patterns = ["_build", "gallery/**/*.md5", "gallery/**/*.py", "gallery/**
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+autodoc_typehints = "none"  # the parameters are described below the signature
 # Docstrings inherited from scikit-learn refer to labels of its own guide.
 suppress_warnings = ["ref.ref"]
 myst_heading_anchors = 3
@@ -55,12 +56,19 @@ html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": True,
     "show_prev_next": True,
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "faq": [], "migration": [], "architecture": [], "extending": []}
+# Pages without others below them have nothing to show beside the text.
+html_sidebars = {
+    page: []
+    for page in (
+        *("index", "faq", "migration", "architecture", "extending"),
+        *("benchmark", "command_line", "changelog"),
+    )
+}
 html_math_renderer = "mathml"
 
 
@@ -70,10 +78,19 @@ def _as_mathml(tex: str, block: bool) -> str:
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     try:
-        return tex2mathml(tex, as_block=block)
+        made = tex2mathml(tex, as_block=block)
     except MathError as error:
         logging.getLogger(__name__).warning("formula %r: %s", tex, error)
         return tex
+    # An index of an accented letter stands beside it, not below.
+    made = re.sub(
+        r"<munderover>\s*(<mi>\w</mi>)\s*(<mi>.*?</mi>|<mrow>.*?</mrow>)\s*"
+        r'(<mo stretchy="false">~</mo>)\s*</munderover>',
+        r'<msub><mover accent="true">\1\3</mover>\2</msub>',
+        made,
+        flags=re.S,
+    )
+    return made.replace("<mtable", '<mtable displaystyle="true"')
 
 
 def visit_math(self, node) -> None:
@@ -92,7 +109,7 @@ def insert_results(app, docname, source) -> None:
 
     def content(mark) -> str:
         path = results / mark[1]
-        return path.read_text("utf-8") if path.is_file() else "*Not there yet.*"
+        return path.read_text("utf-8") if path.is_file() else ""
 
     source[0] = re.sub(r"<!-- results: ([\w.]+) -->", content, source[0])
 
