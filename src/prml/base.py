@@ -5,7 +5,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from prml.targets import Targets, read_targets
+from prml.targets import Targets, check_sparse_indices, read_targets
+
+# Features beyond this are refused: squares of them, summed over rows and columns, would overflow.
+LARGEST_FEATURE = 1e100
 
 
 class MultilabelEstimator(ClassifierMixin, BaseEstimator):
@@ -28,9 +31,11 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _read_training_data(self, X, y, *, dtype=(np.float64, np.float32)) -> tuple:
         """Check X and Y, set what every fitted estimator has; return X (CSR or C) and Targets."""
+        check_soundness(X)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=list(dtype), order="C", ensure_min_samples=1
         )
+        check_size_of_values(X)
         targets = read_targets(
             y, allow_missing=self._allow_missing_labels, owner=type(self).__name__
         )
@@ -53,9 +58,10 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_predict_data(self, X):
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        check_soundness(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        check_size_of_values(X)
+        return X
 
     def decision_function(self, X) -> np.ndarray:
         """Score every label for every row.
@@ -90,6 +96,28 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
         top = np.argpartition(-scores, k - 1, axis=1)[:, :k]
         order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
         return self.label_names_[np.take_along_axis(top, order, axis=1)]
+
+
+def check_soundness(X) -> None:
+    """Refuse what scikit-learn lets through: masked entries, indices that lead out of X."""
+    if np.ma.is_masked(X):
+        row, feature = np.argwhere(np.ma.getmaskarray(X))[0][:2]
+        raise ValueError(
+            f"X is masked at row {row}, feature {feature}; expected every feature to be known "
+            "(sklearn.impute fills gaps)."
+        )
+    if sp.issparse(X):
+        check_sparse_indices(X, "X")
+
+
+def check_size_of_values(X) -> None:
+    """Refuse finite values whose squares are not."""
+    values = X.data if sp.issparse(X) else X
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST_FEATURE:
+        raise ValueError(
+            f"X holds {np.abs(values).max():.3g}; expected features of at most "
+            f"{LARGEST_FEATURE:g} (scale them: squares of larger ones overflow)."
+        )
 
 
 def constant_targets(targets: Targets) -> np.ndarray:

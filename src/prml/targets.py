@@ -62,13 +62,16 @@ def read_targets(y: Any, *, allow_missing: bool = True, owner: str = "this estim
         # scikit-learn's checks look for this very wording.
         raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
     if sp.issparse(y):
+        check_sparse_indices(y, "Y")
         return _multilabel(_sparse_positives(y), None, None)
     names = getattr(y, "columns", None)
     if names is not None:
         dense = y.to_numpy()
         if dense.ndim == 2 and dense.shape[1] == 1 and not _is_indicator(dense):
             return _one_dimensional(dense.ravel())
-        return _dense_multilabel(dense, np.asarray(list(names)), allow_missing, owner)
+        return _dense_multilabel(dense, _name_array(names), allow_missing, owner)
+    if np.ma.is_masked(y) and y.ndim == 2:  # a masked label is a missing one
+        y = np.ma.filled(y.astype(np.float64), np.nan)
     dense = np.asarray(y)
     if dense.ndim == 2:
         if dense.shape[1] == 1 and not _is_indicator(dense):
@@ -84,6 +87,37 @@ def read_targets(y: Any, *, allow_missing: bool = True, owner: str = "this estim
             f"Y has {dense.ndim} dimensions; expected a 1-D y or a (n_samples, n_labels) matrix."
         )
     return _one_dimensional(dense)
+
+
+def check_sparse_indices(matrix: Any, name: str) -> None:
+    """Refuse a CSR or CSC matrix whose indices lead out of it: compiled code trusts them."""
+    if matrix.format not in ("csr", "csc"):
+        return  # the others are checked where they are made
+    major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    starts, indices = matrix.indptr, matrix.indices
+    sound = (
+        len(starts) == major + 1
+        and starts[0] == 0
+        and starts[-1] <= min(len(indices), len(matrix.data))
+        and bool((starts[1:] >= starts[:-1]).all())
+    )
+    used = indices[: starts[-1]] if sound else indices[:0]
+    if not sound or (len(used) and not 0 <= used.min() <= used.max() < minor):
+        raise ValueError(
+            f"{name} is a {matrix.format.upper()} matrix of shape {matrix.shape} whose indices or "
+            "row starts lead out of it; expected a sound one (check_format tells what is wrong)."
+        )
+
+
+def _name_array(names: Any) -> np.ndarray:
+    """Column names as they are: numbers beside text stay numbers, tuples stay whole."""
+    names = list(names)
+    if len({type(name) for name in names}) == 1 and not isinstance(names[0], tuple):
+        return np.asarray(names)
+    held = np.empty(len(names), dtype=object)
+    for i, name in enumerate(names):
+        held[i] = name
+    return held
 
 
 def _one_dimensional(y: np.ndarray) -> Targets:
@@ -106,6 +140,11 @@ def _one_dimensional(y: np.ndarray) -> Targets:
 def _is_indicator(dense: np.ndarray) -> bool:
     if dense.dtype.kind == "b":
         return True
+    if dense.dtype.kind == "O":
+        try:
+            dense = dense.astype(np.float64)
+        except (TypeError, ValueError):
+            return False
     if dense.dtype.kind not in "iuf":
         return False
     return bool(((dense == 0) | (dense == 1) | np.isnan(dense)).all())
