@@ -69,6 +69,9 @@ class LEML(MultilabelEstimator):
         A value that no model of any rank gets below, and how far above it this one is, relative to
         its own objective. With a small k the gap stays open however long the fit runs.
     converged_ : bool
+        Whether the last turn lowered the objective by less than `tol` of itself: the factors are
+        nearly stationary. Nothing more is meant; how far the optimum may be is what `dual_gap_`
+        bounds, and it is often far from 0 (the bound knows no rank).
     history_ : list of dict
         time, iteration, objective and decrease for each turn.
 

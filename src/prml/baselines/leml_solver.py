@@ -196,8 +196,12 @@ def lower_bound(
             rmatvec=lambda w: times_w(design.times(w.reshape(d, -1))).ravel(),
             dtype=np.float64,
         )
-        first = np.ones(min(d, L)) / np.sqrt(min(d, L))
-        top = svds(operator, k=1, return_singular_vectors=False, v0=first, tol=1e-8)[0]
+        # Lanczos must not start where the matrix vanishes: a random start, unless all of it does
+        first = np.random.default_rng(0).standard_normal(min(d, L))
+        image = operator.matvec(first) if d >= L else operator.rmatvec(first)
+        top = 0.0
+        if image.any():
+            top = svds(operator, k=1, return_singular_vectors=False, v0=first, tol=1e-8)[0]
     top *= 1 + 1e-6  # Lanczos comes from below; the bound has to hold
     if top <= lam:
         return dual_value(1.0)
