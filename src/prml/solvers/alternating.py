@@ -14,6 +14,8 @@ optimum, and the gap says so. As in the paper the change of the teachers W~ tell
 gap to the global optimum is reported as well, so that the two algorithms can be compared.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
@@ -48,7 +50,9 @@ class Alternation:
         *,
         seed: int,
         n_jobs: int | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ):
+        self.should_stop = should_stop
         self.training_set, self.numbers, self.gamma1 = training_set, numbers, gamma1
         self.n_jobs = effective_n_jobs(n_jobs)
         n_labels = training_set.n_labels
@@ -122,6 +126,7 @@ class Alternation:
                 start=self.codes[i],
                 lift=self.lifts[i],
                 max_iter=500,
+                should_stop=self.should_stop,
             )
             old = self._label_objective(i, self.W[:, i])
             if solution.objective < old:
@@ -152,12 +157,12 @@ class Alternation:
         """Solve Eq. 10 by Algorithm 1; False when the objective did not fall (nothing changes)."""
         before = self.objective
         G = self.W.T @ self.W
-        solve_fixed_metric(self.problems, self.labels, G, inner_gap)
+        solve_fixed_metric(self.problems, self.labels, G, inner_gap, self.should_stop)
         D = self.W @ np.array([label.m_row for label in self.labels])
         teachers = self._judge(self.W.T @ D)
         kept = self.D, self.teachers
         self.D, self.teachers = D, teachers
-        if self.objective > before:
+        if not self.objective <= before:  # NaN, when rounding has used up the numbers, is no fall
             self.D, self.teachers = kept
             return False
         return True
@@ -173,7 +178,11 @@ class Alternation:
 
 
 def solve_fixed_metric(
-    problems: list[Problem], labels: list[LabelState], G: np.ndarray, inner_gap: float
+    problems: list[Problem],
+    labels: list[LabelState],
+    G: np.ndarray,
+    inner_gap: float,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> float:
     """Minimise 1/2 tr(Z' G^-1 Z) + sum_i f_i over Z = G M, label by label; returns the gap reached.
 
@@ -184,7 +193,7 @@ def solve_fixed_metric(
     for round_ in range(MAX_INNER_ROUNDS):
         for i, (problem, label) in enumerate(zip(problems, labels, strict=True)):
             omega = G[i, i]
-            if omega <= 1e-12 * max(G.max(), 1e-300):
+            if omega <= max(1e-12 * G.max(), 1e-100):  # less, and steps overflow
                 continue
             centre = G[i] @ M - omega * M[i]
             placed = problem._replace(omega=float(omega), centre=centre)
@@ -192,6 +201,8 @@ def solve_fixed_metric(
             if newton:
                 label.newton(placed)
             M[i] = label.m_row
+        if should_stop():
+            break
         if round_ % 3 != 2:
             continue
         Z = G @ M
@@ -261,7 +272,16 @@ def solve_alternating(
         D, W = first_dictionary(training_set, n_components, seed), None
     else:
         D, W = start.balanced(gamma1)
-    state = Alternation(training_set, numbers, gamma1, D, W, seed=seed, n_jobs=n_jobs)
+    state = Alternation(
+        training_set,
+        numbers,
+        gamma1,
+        D,
+        W,
+        seed=seed,
+        n_jobs=n_jobs,
+        should_stop=lambda: monitor.remaining <= 0,
+    )
     inner_gap, n_iter = FIRST_INNER_GAP, 0
     with threadpool_limits(state.n_jobs):
         try:

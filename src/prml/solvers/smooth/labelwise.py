@@ -85,7 +85,8 @@ def _solve_all_by_ridge(training_set, numbers, examples, monitor) -> Solution:
     for labels, part, objectives, gaps in solve_ridge(
         examples, training_set.targets.positives, cost, size
     ):
-        Z[:, labels], objective[labels], gap[labels] = part, objectives, gaps
+        Z[:, labels], objective[labels] = part, objectives
+        gap[labels] = np.minimum(gaps, objectives)  # 0 bounds every objective from below
     _record(monitor, 1, objective, gap)
     return Solution(Z, None, objective, gap, 1)
 

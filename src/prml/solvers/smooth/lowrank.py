@@ -162,7 +162,7 @@ class _Splitting:
 
     def balance(self, primal_residual: float, dual_residual: float) -> None:
         """Change rho when one residual outweighs the other; by less as rounds go by."""
-        ratio = np.sqrt(primal_residual / max(dual_residual, 1e-300))
+        ratio = np.sqrt(max(primal_residual, 1e-300) / max(dual_residual, 1e-300))
         if max(ratio, 1.0 / ratio) > BALANCE:
             most = 1.0 + 40.0 / (4.0 + self.round)
             self.rho *= float(np.clip(ratio, 1.0 / most, most))
