@@ -5,7 +5,6 @@ import re
 from importlib import import_module
 
 import pytest
-
 from tests.docs.snippets import ROOT
 
 PACKAGES = (

@@ -1,7 +1,6 @@
 """What is here: every snippet of the README and of the documentation's pages runs."""
 
 import pytest
-
 from tests.docs.snippets import ROOT, commands, fenced, pages, run_page
 
 PAGES = {str(path.relative_to(ROOT)): path for path in pages() if path.exists()}
