@@ -20,6 +20,8 @@ from prml.solvers.lowrank import Coupling, LowRankSolution
 from prml.solvers.spectral import scale_into_ball
 from prml.solvers.training_set import TrainingSet
 
+UNKNOWN = -2  # a version that is neither the last nor the one before
+
 Answers = list[tuple[str, dict[int, Any]]]  # what was asked, and the answer of each block
 
 
@@ -71,7 +73,7 @@ class Centre(Coupling):
         self.M = np.zeros_like(self.V)
         self.dual_parts = np.zeros((len(blocks), 2))
         self.version = 0  # couplings so far
-        self.held = np.full(len(blocks), -1)  # the version that a block's worker has; -1: unknown
+        self.held = np.full(len(blocks), UNKNOWN)  # the version that a block's worker has
         self.rho_coupled = self.rho
         self._kept_lost = False
 
@@ -104,7 +106,7 @@ class Centre(Coupling):
                 else:
                     update = {"V": self.V[rows]}
                 request["blocks"][b] = update
-                self.held[b] = -1  # until the answer says that it has arrived
+                self.held[b] = UNKNOWN  # until the answer says that it has arrived
             if as_factors and behind:
                 request["right"] = right
             return request
@@ -116,7 +118,7 @@ class Centre(Coupling):
 
     def _muster(self) -> None:
         for b in self.workers.muster(self.round):
-            self.held[b] = -1 if self.round else 0  # before the first round all is 0
+            self.held[b] = UNKNOWN if self.round else 0  # before the first round all is 0
         if self.workers.lost():
             self._kept_lost = True
 
@@ -158,7 +160,7 @@ class Centre(Coupling):
         for b, (rows, parts, version) in answers.items():
             self.M[self.blocks[b]] = rows
             self.dual_parts[b] = parts
-            self.held[b] = version if version == self.version else -1
+            self.held[b] = version if version == self.version else UNKNOWN
 
     def step(self) -> tuple[float, float]:
         residuals = super().step()
@@ -282,7 +284,7 @@ class Centre(Coupling):
             self._muster()
             found = self._ask_everyone("take", request)
         self._kept_lost = False
-        self.held[:] = -1
+        self.held[:] = UNKNOWN
         self.rho_coupled = self.rho
         self.report()
 

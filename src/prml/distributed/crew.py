@@ -309,7 +309,7 @@ class Crew:
             member.call.cancel()
         self.members.pop(member.address, None)
         with contextlib.suppress(Exception):
-            member.presence.cancel(force=True)
+            member.presence.release()
 
     def _orphan(self, member: Member) -> None:
         self._lost = self._lost or bool(member.blocks)
