@@ -289,5 +289,5 @@ def _better(rounds: _Splitting, best: SmoothLowRankSolution) -> SmoothLowRankSol
     objective, U = rounds.upper_bound()
     if objective < best.objective:
         best = best._replace(factors=rounds.factors, U=U, objective=objective)
-    lower = max(best.dual_objective, rounds.lower_bound())
+    lower = max(best.dual_objective, rounds.lower_bound(), 0.0)  # no loss is below 0
     return best._replace(dual_objective=lower, n_iter=rounds.round)
