@@ -1,6 +1,7 @@
 """What is here: `prml demo` - the tags of Debian packages, learned, scored and shown."""
 
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +46,10 @@ def demo_command(output: Output, report_path: Path, no_report: bool) -> None:
     """
     if not no_report and not report_path.absolute().parent.is_dir():
         raise click.UsageError(f"{report_path}: there is no such folder to write the page into.")
+    if not no_report and find_spec("jinja2") is None:
+        raise click.ClickException(
+            "the page needs jinja2; pip install 'prml[report]' brings it, --no-report does without."
+        )
 
     from prml.datasets.debtags import load_debtags
 

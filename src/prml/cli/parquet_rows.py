@@ -25,7 +25,8 @@ def read_parquet(
         frame = pd.read_parquet(path)
     except ImportError:
         raise click.UsageError(
-            f"{path}: Parquet files are read by pandas with pyarrow; install both, or use CSV"
+            f"{path}: Parquet files need pandas and pyarrow; pip install 'prml[parquet]' brings "
+            "them, or use CSV"
         ) from None
     except Exception as error:  # pyarrow's errors are its own
         raise ValueError(f"{path} is not a readable Parquet file ({reason_of(error)}).") from None

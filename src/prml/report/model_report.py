@@ -132,8 +132,12 @@ def _part(name: str) -> str:
 
 
 def _markup(text: str) -> Any:
-    from markupsafe import Markup
-
+    try:
+        from markupsafe import Markup  # comes with jinja2
+    except ImportError as missing:
+        raise ImportError(
+            "The page needs jinja2; pip install 'prml[report]' brings it."
+        ) from missing
     return Markup(text)
 
 
