@@ -5,7 +5,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from prml.targets import Targets, check_sparse_indices, read_targets
+from prml.sparse_check import check_sparse_indices
+from prml.targets import Targets, read_targets
 
 # Features beyond this are refused: squares of them, summed over rows and columns, would overflow.
 LARGEST_FEATURE = 1e100

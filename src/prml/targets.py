@@ -9,6 +9,8 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from prml.sparse_check import check_sparse_indices
+
 
 class Targets(NamedTuple):
     """The labels of the training examples.
@@ -87,26 +89,6 @@ def read_targets(y: Any, *, allow_missing: bool = True, owner: str = "this estim
             f"Y has {dense.ndim} dimensions; expected a 1-D y or a (n_samples, n_labels) matrix."
         )
     return _one_dimensional(dense)
-
-
-def check_sparse_indices(matrix: Any, name: str) -> None:
-    """Refuse a CSR or CSC matrix whose indices lead out of it: compiled code trusts them."""
-    if matrix.format not in ("csr", "csc"):
-        return  # the others are checked where they are made
-    major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
-    starts, indices = matrix.indptr, matrix.indices
-    sound = (
-        len(starts) == major + 1
-        and starts[0] == 0
-        and starts[-1] <= min(len(indices), len(matrix.data))
-        and bool((starts[1:] >= starts[:-1]).all())
-    )
-    used = indices[: starts[-1]] if sound else indices[:0]
-    if not sound or (len(used) and not 0 <= used.min() <= used.max() < minor):
-        raise ValueError(
-            f"{name} is a {matrix.format.upper()} matrix of shape {matrix.shape} whose indices or "
-            "row starts lead out of it; expected a sound one (check_format tells what is wrong)."
-        )
 
 
 def _name_array(names: Any) -> np.ndarray:

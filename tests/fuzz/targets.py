@@ -34,6 +34,7 @@ from prml.datasets.archive import read_members, unpickle_arrays
 from prml.datasets.arff_columns import read_mulan_xml
 from prml.datasets.store import Parts, read_npz, write_npz
 from prml.persistence import read_header
+from prml.sparse_check import check_sparse_indices
 
 SPLIT = b"\x00|\x00"  # between the members of a forged archive
 LONGEST_SENTENCE = 1000
@@ -51,7 +52,7 @@ def _check(held: object) -> None:
     X, Y = held.X, getattr(held, "Y", None)
     for matrix in (X, Y):
         if sp.issparse(matrix):
-            matrix.check_format(full_check=True)
+            check_sparse_indices(matrix, "it")
     if Y is not None and not isinstance(X, list):
         assert X.shape[0] == Y.shape[0], "X and Y differ in rows"
 
@@ -304,7 +305,7 @@ TARGETS: dict[str, tuple[Callable[[Path], None], list[Callable[[], bytes]]]] = {
             )
         ],
     ),
-    "pickle": (_pickle, [functools.partial(_pickle_seed, p) for p in (0, 2, 4)]),
+    "pickle": (_pickle, [functools.partial(_pickle_seed, p) for p in (3, 4)]),
     "tar": (_tar, [_tar_seed, lambda: gzip.compress(_tar_seed())]),
     "results": (_results, [lambda: json.dumps(RESULT).encode() + b"\n"]),
     "options": (_options, [lambda: b"C=0.1\nkernel=rbf\ncv=[1, 2]\nx=none"]),

@@ -16,6 +16,7 @@ import numpy as np
 from prml.datasets.atomic_file import replacing
 
 KINDS = ("labels", "scores", "probabilities", "top")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "|")
 FORMATS = ("csv", "jsonl", "npz")
 
 
@@ -25,12 +26,31 @@ class Writer(Protocol):
     def write(self, block: np.ndarray, best: np.ndarray | None = None) -> None: ...
 
 
+def harmless(name: str) -> str:
+    """Return a name that no spreadsheet takes for a formula: =, +, -, @ get a quote before them.
+
+    Examples
+    --------
+    >>> from prml.cli.writers import harmless
+    >>> harmless("=cmd()"), harmless("use::editing"), harmless("-1")
+    ("'=cmd()", 'use::editing', '-1')
+    """
+    if not name.lstrip(" ").startswith(FORMULA_STARTS):
+        return name
+    try:
+        float(name)
+    except ValueError:
+        return "'" + name
+    return name
+
+
 class CsvWriter:
     """A line an example: its labels joined by blanks, or a value a label; `top`: a line a label."""
 
     def __init__(self, out: IO[str], kind: str, names: list[str]):
         self._rows = csv.writer(out, lineterminator="\n")
-        self._kind, self._names, self._next = kind, names, 0
+        self._kind, self._next = kind, 0
+        self._names = names = [harmless(name) for name in names]
         if kind == "labels":
             self._rows.writerow(["row", "labels"])
         elif kind == "top":

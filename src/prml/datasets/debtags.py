@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils import Bunch
 
+from prml.datasets.text_input import shown
+
 SOURCE = "the Package, Description and Tag fields of Debian 12's package index"
 CITATION = (
     "Debtags: E. Zini. A cute introduction to Debtags. Proceedings of the Annual Debian "
@@ -110,7 +112,9 @@ def _parse(lines: Iterable[str], name: str) -> _Table:
         fields = line.split("\t")
         if len(fields) == 2 and fields[0] == "tag":
             if fields[1] in tags:
-                raise ValueError(f"{name}, line {number}: the tag {fields[1]!r} is there twice.")
+                raise ValueError(
+                    f"{name}, line {number}: the tag {shown(fields[1])} is there twice."
+                )
             tags.append(fields[1])
             continue
         if len(fields) != 4 or fields[1] not in ("train", "test"):
@@ -121,7 +125,7 @@ def _parse(lines: Iterable[str], name: str) -> _Table:
         codes = fields[3].split(" ")
         if not all(code.isascii() and code.isdigit() and int(code) < len(tags) for code in codes):
             raise ValueError(
-                f"{name}, line {number}: the tag numbers are {fields[3]!r}; expected integers "
+                f"{name}, line {number}: the tag numbers are {shown(fields[3])}; expected integers "
                 f"from 0 to {len(tags) - 1}, the number of tags listed above less one."
             )
         names.append(fields[0])

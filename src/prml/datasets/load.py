@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,15 @@ def load_dataset(name: str, data_home: str | os.PathLike | None = None) -> Bunch
     path = home / f"{info.name}.npz"
     parts = fetch(info, home, looked_in=folders)
     check_against_table(parts, info, "what was fetched")
-    write_npz(path, parts)
+    try:
+        write_npz(path, parts)
+    except OSError as error:  # a full disk or a read-only folder must not cost the data at hand
+        warnings.warn(
+            f"{path} was not written ({error.strerror or error}); {info.name} will be fetched "
+            "again next time.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return _bunch(parts, info, path)
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from prml.datasets.atomic_file import replacing
 from prml.datasets.text_input import reason_of
+from prml.sparse_check import check_sparse_indices
 
 
 class Parts(NamedTuple):
@@ -40,7 +41,7 @@ def read_npz(path: Path) -> Parts:
             )
             rest = {key: held[key] for key in _OPTIONAL if key in held.files}
             for matrix in (X, Y):
-                matrix.check_format(full_check=True)  # compiled code trusts indices
+                check_sparse_indices(matrix, "it")
     except (FileNotFoundError, PermissionError, MemoryError):
         raise
     except Exception as error:  # NumPy parses headers as Python, so damage can say anything

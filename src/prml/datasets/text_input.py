@@ -8,11 +8,15 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import IO, Any
 
 _BLOCK = 1 << 20
 _OPENERS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+# Text shrinks to a fifth, tables of zeros to a hundredth: beyond this a file is a bomb.
+LARGEST_RATIO = 250
+HARMLESS_SIZE = 1 << 28
 
 # A decimal number. The possessive quantifiers keep every match linear in the line's length.
 NUMBER = rb"[-+]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?+\d++)?+"
@@ -56,6 +60,28 @@ class LineReader:
         )
 
 
+class _Bounded(io.RawIOBase):
+    """A decompressor that gives up when a small file unpacks without end."""
+
+    def __init__(self, plain: IO[bytes], packed_size: int) -> None:
+        self._plain, self._given = plain, 0
+        self._most = max(HARMLESS_SIZE, LARGEST_RATIO * packed_size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._plain.read(len(buffer))
+        self._given += len(piece)
+        if self._given > self._most:
+            raise OSError(
+                f"it unpacks to more than {LARGEST_RATIO} times its size; unpack it first if that "
+                "is meant"
+            )
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
 @contextmanager
 def open_lines(path: str | os.PathLike) -> Iterator[LineReader]:
     """Open a file; gzip, bzip2 and xz are known by their first bytes, whatever the name."""
@@ -65,7 +91,8 @@ def open_lines(path: str | os.PathLike) -> Iterator[LineReader]:
             if start.startswith(magic):
                 with opener(raw) as plain:
                     # One buffer above the decompressor: its own readline is slow.
-                    buffered = io.BufferedReader(cast(io.RawIOBase, plain), _BLOCK)
+                    bounded = _Bounded(plain, os.fstat(raw.fileno()).st_size)
+                    buffered = io.BufferedReader(bounded, _BLOCK)
                     yield LineReader(buffered, os.fspath(path))
                 return
         yield LineReader(raw, os.fspath(path))

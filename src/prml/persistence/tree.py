@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from prml.persistence.classes import TRANSIENT, UNSAVED, check_shapes, class_named, name_of
 from prml.persistence.errors import ModelFileError
+from prml.sparse_check import check_sparse_indices
 
 MAX_DEPTH = 40
 _SPARSE = {
@@ -201,7 +202,7 @@ class Decoder:
         if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
             raise ModelFileError("a sparse matrix is not made of three arrays")
         matrix = kind(tuple(parts), shape=tuple(shape))
-        matrix.check_format(full_check=True)  # indices in range: compiled code trusts them
+        check_sparse_indices(matrix, "it")
         return matrix
 
     def _estimator(self, node: dict[str, Any], depth: int) -> Any:
