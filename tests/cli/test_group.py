@@ -62,10 +62,14 @@ def test_wrong_usage_is_exit_2_and_one_line(capsys, argv):
         (ValueError("X holds NaN at\nrow 3."), 2, "prml: X holds NaN at row 3."),
         (FileNotFoundError(2, "No such file or directory", "a.arff"), 2, "prml: a.arff: no such"),
         (PermissionError(13, "Permission denied", "a.prml"), 2, "prml: a.prml: permission denied."),
-        (OSError(28, "No space left on device", "a.prml"), 1, "a.prml: no space left on device."),
-        (MemoryError(), 1, "prml: out of memory."),
+        (
+            OSError(28, "No space left on device", "a.prml"),
+            1,
+            "a.prml: no space left on device; files are as they were before.",
+        ),
+        (MemoryError(), 1, "prml: out of memory; files are as they were before."),
         (ZeroDivisionError("division by zero"), 1, "prml: ZeroDivisionError: division by zero"),
-        (KeyboardInterrupt(), 1, "prml: interrupted."),
+        (KeyboardInterrupt(), 1, "prml: interrupted; every file is as it was before or complete."),
         (click.ClickException("it broke."), 1, "prml: it broke."),
     ],
 )

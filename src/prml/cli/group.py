@@ -1,7 +1,10 @@
 """What is here: the table of commands, loaded when called, and the sentence that ends a failure."""
 
+import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 from importlib import import_module
 from typing import Any
@@ -21,6 +24,11 @@ COMMANDS = {
     "datasets": ("prml.cli.datasets", "List the datasets that can be named, or fetch one."),
 }
 
+INTERRUPTED = (
+    "interrupted; every file is as it was before or complete. The same command starts again; a "
+    "benchmark, and a fit with --checkpoint, goes on from where it was."
+)
+DISK_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 BAD_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
@@ -65,6 +73,7 @@ def cli() -> None:
 def run(argv: list[str]) -> int:
     """Run one command; whatever goes wrong becomes one sentence and an exit code."""
     try:
+        _end_like_ctrl_c(signal.SIGTERM)
         code = cli.main(args=argv, prog_name="prml", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except ReaderLeft:
@@ -72,15 +81,30 @@ def run(argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except (click.exceptions.Abort, KeyboardInterrupt):
-        return _fail("interrupted.", 1)
+        return _fail(INTERRUPTED, 1)
     except click.ClickException as error:
         return _fail(_with_hint(error), 1 if type(error) is click.ClickException else 2)
     except (ValueError, *BAD_PATH) as error:
         return _fail(_sentence(error), 2)
+    except ImportError as error:  # an extra that is not installed
+        return _fail(_sentence(error), 1)
     except MemoryError as error:
-        return _fail(f"out of memory: {error}" if str(error) else "out of memory.", 1)
+        told = f"out of memory: {error}" if str(error) else "out of memory"
+        return _fail(f"{told.rstrip('.')}; files are as they were before.", 1)
     except Exception as error:  # the last line of defence: a sentence, never a traceback
         return _fail(f"{type(error).__name__}: {_sentence(error)}", 1)
+
+
+def _end_like_ctrl_c(signal_number: int) -> None:
+    """Let a polite kill (batch systems, `timeout`) do what Ctrl-C does: the best model is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal_number) == signal.SIG_DFL:
+        signal.signal(signal_number, interrupt)
 
 
 def _with_hint(error: click.ClickException) -> str:
@@ -94,7 +118,9 @@ def _with_hint(error: click.ClickException) -> str:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror[0].lower()}{error.strerror[1:]}."
+        told = f"{where}{error.strerror[0].lower()}{error.strerror[1:]}"
+        hint = "; files are as they were before" if error.errno in DISK_TROUBLE else ""
+        return f"{told}{hint}."
     return " ".join(str(error).split()) or "no further word on what went wrong."
 
 

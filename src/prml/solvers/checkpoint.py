@@ -8,6 +8,7 @@ there, bit for bit as if it had never stopped.
 import errno
 import hashlib
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CHECKPOINT_FORMAT = 1
 SECONDS_BETWEEN_WRITES = 5.0
 LARGEST_SHARE = 0.05  # of the time may go into writing
+SECONDS_AFTER_FAILURE = 60.0  # before the next try
 ABANDONED_AFTER = 60.0  # seconds without a write: the draft of a process that was killed
 _PCG64_WORDS = 6
 _HALF = (1 << 64) - 1
@@ -93,7 +95,7 @@ class Checkpoint:
     def save(self, rounds: "Coupling", best: "LowRankSolution") -> None:
         """Write the state, unless the last write was too short ago."""
         if time.monotonic() >= self._due:
-            self._write(rounds, best)
+            self._try_to_write(rounds, best)
 
     def close(self, rounds: "Coupling", best: "LowRankSolution", *, solved: bool) -> None:
         """End of the fit: remove the file of a solved problem, write that of an unsolved one.
@@ -102,10 +104,23 @@ class Checkpoint:
         on when it is called again.
         """
         if not solved:
-            self._write(rounds, best)
+            self._try_to_write(rounds, best)
         else:
             self.path.unlink(missing_ok=True)
         self._remove_abandoned_drafts()
+
+    def _try_to_write(self, rounds: "Coupling", best: "LowRankSolution") -> None:
+        """Write; a disk that fails must not end a fit of hours, whose model is still in memory."""
+        try:
+            self._write(rounds, best)
+        except OSError as error:
+            self._due = time.monotonic() + max(self.every, SECONDS_AFTER_FAILURE)
+            warnings.warn(
+                f"The checkpoint {self.path} was not written ({error.strerror or error}); the fit "
+                "goes on, and the last state that was written stays.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _write(self, rounds: "Coupling", best: "LowRankSolution") -> None:
         start = time.monotonic()
