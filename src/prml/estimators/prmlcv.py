@@ -273,7 +273,8 @@ class PrMLCV(MultilabelEstimator):
         scores = [every.scores[s.candidate] for s in pool]
         found = choose_blend(scores, every.values_of, search.sign, int(self.blend))
         self.member_factors_ = found.factors
-        self.blend_score_ = float(np.nanmean(found.values))
+        known = found.values[~np.isnan(found.values)]  # no fold may have a label to rank
+        self.blend_score_ = float(known.mean()) if len(known) else float("nan")
         return [pool[k].candidate for k in found.members]
 
     def _fit_members(
