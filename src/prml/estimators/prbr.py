@@ -1,11 +1,9 @@
 """What is here: PrBR, one SVM+ a label, the other labels its teacher."""
 
-import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from prml.estimators.privileged import PrivilegedEstimator
 from prml.monitor import Monitor
@@ -185,39 +183,6 @@ class PrBR(PrivilegedEstimator):
         self.warm_start = warm_start
         self.keep_duals = keep_duals
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn one predictor a label.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
-            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        training_set, numbers = self._read_problem(X, y, sample_weight)
-        monitor = self._monitor()
-        if self.loss == "hinge":
-            self._fit_hinge(training_set, numbers, monitor)
-        else:
-            self._fit_smooth(training_set, numbers, monitor)
-        self._keep_landmarks(training_set.feature_map)
-        self.history_ = monitor.history
-        self.converged_ = self.dual_gap_ <= self.tol
-        if not self.converged_ and monitor.stopped_by is None:
-            warnings.warn(
-                f"PrBR stopped at a relative duality gap of {self.dual_gap_:.2g} "
-                f"(tol is {self.tol:g}); raise max_iter, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self._warn_of_degenerate_labels()
-        return self
-
     def _fit_hinge(
         self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
     ) -> None:
@@ -254,11 +219,6 @@ class PrBR(PrivilegedEstimator):
         self._store_smooth_teachers(training_set, numbers, solution.U)
         self._store_bounds(solution.objective, solution.objective - solution.gap)
         self.n_iter_ = solution.n_iter
-
-    def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
-        """The multipliers of the last fit, clipped into the new box, when they fit the data."""
-        kept = getattr(self, "_multipliers", None) if self.warm_start else None
-        return self._clip_starts(training_set, numbers, kept)
 
     def _store(
         self, training_set: TrainingSet, numbers: Hyperparameters, solutions: list[LabelSolution]

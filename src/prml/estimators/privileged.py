@@ -1,10 +1,11 @@
 """What is here: what PrBR and PrML share - reading the data, keeping the teachers, scores."""
 
 import warnings
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_sample_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight
@@ -57,6 +58,55 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
     @property
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the predictors of all labels.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
+            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        training_set, numbers = self._read_problem(X, y, sample_weight)
+        monitor = self._monitor()
+        if self.loss == "hinge":
+            self._fit_hinge(training_set, numbers, monitor)
+        else:
+            self._fit_smooth(training_set, numbers, monitor)
+        self._keep_landmarks(training_set.feature_map)
+        self.history_ = monitor.history
+        self.converged_ = self.dual_gap_ <= self.tol
+        if not self.converged_ and monitor.stopped_by is None:
+            self._warn_of_the_gap()
+        self._warn_of_degenerate_labels()
+        return self
+
+    def _fit_hinge(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
+        raise NotImplementedError
+
+    def _fit_smooth(
+        self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
+    ) -> None:
+        raise NotImplementedError
+
+    def _warn_of_the_gap(self) -> None:
+        warnings.warn(
+            f"{type(self).__name__} stopped at a relative duality gap of {self.dual_gap_:.2g} "
+            f"(tol is {self.tol:g}); {self._gap_advice()}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _gap_advice(self) -> str:
+        return "raise max_iter, or scale the features"
 
     def _read_problem(self, X, y, sample_weight) -> tuple[TrainingSet, Hyperparameters]:
         """Check everything the user gave and prepare it for the solvers."""
@@ -158,6 +208,11 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
             UserWarning,
             stacklevel=3,
         )
+
+    def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
+        """The multipliers of the last fit, clipped into the new box, when they fit the data."""
+        kept = getattr(self, "_multipliers", None) if self.warm_start else None
+        return self._clip_starts(training_set, numbers, kept)
 
     def _clip_starts(self, training_set: TrainingSet, numbers: Hyperparameters, kept):
         """Multipliers of an earlier fit moved into the new box; None when the data changed."""

@@ -1,12 +1,10 @@
 """What is here: PrML, label predictors of low rank, each label taught by the others."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from prml.estimators import parameters as allowed
 from prml.estimators.privileged import PrivilegedEstimator
@@ -169,34 +167,6 @@ class PrML(PrivilegedEstimator):
         self.warm_start = warm_start
         self.keep_duals = keep_duals
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the predictors of all labels together.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array, sparse matrix or DataFrame of shape (n_samples, n_labels), or 1-D
-            0 and 1, NaN for a missing label; a 1-D y may be binary or multiclass.
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        training_set, numbers = self._read_problem(X, y, sample_weight)
-        monitor = self._monitor()
-        if self.loss == "hinge":
-            self._fit_hinge(training_set, numbers, monitor)
-        else:
-            self._fit_smooth(training_set, numbers, monitor)
-        self._keep_landmarks(training_set.feature_map)
-        self.history_ = monitor.history
-        self.converged_ = self.dual_gap_ <= self.tol
-        if not self.converged_ and monitor.stopped_by is None:
-            self._warn_of_the_gap()
-        self._warn_of_degenerate_labels()
-        return self
-
     def _fit_hinge(
         self, training_set: TrainingSet, numbers: Hyperparameters, monitor: Monitor
     ) -> None:
@@ -295,24 +265,13 @@ class PrML(PrivilegedEstimator):
             every=self._checkpoint_every,
         )
 
-    def _warn_of_the_gap(self) -> None:
-        capped = self.n_components is not None and self.rank_ >= self.n_components
-        advice = (
-            "the rank is at its bound n_components, and the gap is that to the unbounded problem"
-            if capped
-            else "raise max_iter, or scale the features"
-        )
-        warnings.warn(
-            f"PrML stopped at a relative duality gap of {self.dual_gap_:.2g} "
-            f"(tol is {self.tol:g}); {advice}.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def _starts(self, training_set: TrainingSet, numbers: Hyperparameters):
-        """The multipliers of the last fit, clipped into the new box, when they fit the data."""
-        kept = getattr(self, "_multipliers", None) if self.warm_start else None
-        return self._clip_starts(training_set, numbers, kept)
+    def _gap_advice(self) -> str:
+        if self.n_components is not None and self.rank_ >= self.n_components:
+            return (
+                "the rank is at its bound n_components, and the gap is that to the unbounded "
+                "problem"
+            )
+        return super()._gap_advice()
 
     def _store(
         self, training_set: TrainingSet, numbers: Hyperparameters, solution: LowRankSolution
