@@ -10,9 +10,10 @@ from sklearn.model_selection import GridSearchCV
 from tests.distributed.clusters import local_cluster, pids, problem, wait_until, within
 
 from prml import PrBR, PrML, load_model, save_model
+from prml.baselines import ECC, RAkEL
 from prml.metrics import evaluate
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 da = pytest.importorskip("dask.array")
@@ -137,16 +138,39 @@ def test_prbr_solves_the_same_labels(two_workers):
     assert model.objective_ == pytest.approx(single.objective_)
 
 
-def test_folds_of_a_search_run_on_the_workers(two_workers):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PrML(tol=1e-2, random_state=0),
+        PrBR(tol=1e-2, random_state=0),
+        PrBR(loss="squared_hinge", tol=1e-2),
+        ECC(n_chains=2, random_state=0),
+        RAkEL(random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_folds_of_a_search_run_on_the_workers(two_workers, estimator):
+    """And what an estimator runs in threads stays in the worker's: it cannot be sent on."""
     _, client = two_workers
     X, Y = problem(n_labels=4)
-    search = GridSearchCV(PrML(tol=1e-2, random_state=0), {"C": [0.01, 0.5]}, cv=3)
+    search, alone = [GridSearchCV(estimator, {"C": [0.01, 0.5]}, cv=2) for _ in range(2)]
     with within(60):
         fit_dask(search, X, Y, client)
-    alone = GridSearchCV(PrML(tol=1e-2, random_state=0), {"C": [0.01, 0.5]}, cv=3).fit(X, Y)
+    alone.fit(X, Y)
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
     )
+
+
+def test_workers_that_are_threads_of_this_process(one_machine):
+    X, Y, single = one_machine
+    with (
+        distributed.Client(
+            processes=False, n_workers=2, threads_per_worker=2, dashboard_address=":0"
+        ) as client,
+        within(60),
+    ):
+        assert_same(fit_dask(PrML(C=0.5, tol=1e-3, random_state=0), X, Y, client), single)
 
 
 @pytest.mark.parametrize(

@@ -18,20 +18,43 @@ import numpy as np
 
 from prml import __version__
 from prml.distributed.part import Settings
-from prml.distributed.serve import HANDLER, attend, install, relayed
+from prml.distributed.serve import HANDLER, attend, install, opened, relayed
 from prml.distributed.traffic import Traffic, message_size
 from prml.solvers.feasibility import InfeasibleError
 
 
 class Limits(NamedTuple):
-    """How long the rounds wait; seconds where nothing else is said."""
+    """How long the rounds wait.
 
-    patience: float = 3.0  # times the time in which half of the workers have answered
-    least_wait: float = 2.0  # but at least so long
-    give_up: float = 60.0  # without an answer: the blocks go to others
-    no_workers: float = 120.0  # with no worker that is ready, the fit ends
-    scheduler: float = 15.0  # for the scheduler to answer
-    mirror_every: int = 10  # rounds between two copies to a neighbour
+    Attributes
+    ----------
+    patience : float
+        A round waits for late workers until so many times the time in which half of the workers
+        have answered.
+    least_wait : float
+        But at least so many seconds.
+    give_up : float
+        Seconds without an answer after which a worker's blocks go to others.
+    no_workers : float
+        Seconds without a worker that is ready after which the fit ends.
+    scheduler : float
+        Seconds for the scheduler to answer before it counts as lost.
+    mirror_every : int
+        Rounds between two copies of every block to a neighbour.
+
+    Examples
+    --------
+    >>> from prml.distributed import Limits
+    >>> Limits(give_up=300.0).patience
+    3.0
+    """
+
+    patience: float = 3.0
+    least_wait: float = 2.0
+    give_up: float = 60.0
+    no_workers: float = 120.0
+    scheduler: float = 15.0
+    mirror_every: int = 10
 
 
 class ClusterLost(RuntimeError):
@@ -140,7 +163,7 @@ class Crew:
             call = proxy(fit=self.fit, request=to_serialize(request))
         else:
             call = self._relay(address, request)
-        answer = await asyncio.wait_for(call, limit)
+        answer = opened(await asyncio.wait_for(call, limit))
         self.traffic.up += message_size(answer)
         return answer
 

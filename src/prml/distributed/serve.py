@@ -37,7 +37,7 @@ def install(dask_worker: Any = None) -> str:
     async def prml_fit(fit: str, request: dict[str, Any]) -> Any:
         from distributed.protocol import to_serialize
 
-        return to_serialize(await respond(dask_worker, fit, request))
+        return to_serialize(await respond(dask_worker, fit, opened(request)))
 
     dask_worker.handlers[HANDLER] = prml_fit
     return __version__
@@ -58,6 +58,13 @@ def attend(source: Any, fit: str, settings: Settings) -> str:
         return "dismissed"
     finally:
         _attended.pop((worker.address, fit), None)
+
+
+def opened(message: Any) -> dict[str, Any]:
+    """What is in a message; between threads of one process Dask leaves it in its wrapping."""
+    from distributed.protocol import Serialize
+
+    return message.data if isinstance(message, Serialize) else message
 
 
 async def relayed(fit: str, request: dict[str, Any], dask_worker: Any = None) -> dict[str, Any]:
@@ -125,6 +132,6 @@ async def _ask_peer(worker: Any, peer: str, fit: str, request: dict[str, Any]) -
 
     try:
         call = getattr(worker.rpc(peer), HANDLER)(fit=fit, request=to_serialize(request))
-        return await asyncio.wait_for(call, PEER_PATIENCE)
+        return opened(await asyncio.wait_for(call, PEER_PATIENCE))
     except (OSError, TimeoutError):
         return {}

@@ -94,7 +94,7 @@ class Folds:
     ) -> list[Scored]:
         """Score every family at its weights, on every fold; the order of the paths is kept."""
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
-        done = Parallel(n_jobs=n_jobs, prefer="threads")(
+        done = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._walk)(*paths[p], k) for p, k in tasks
         )
         by_path: list[list[Any]] = [[] for _ in paths]

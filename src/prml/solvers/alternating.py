@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
@@ -27,7 +27,7 @@ from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
-from prml.solvers.lowrank import LabelState, LowRankSolution
+from prml.solvers.lowrank import LabelState, LowRankSolution, n_threads
 from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.svmplus import relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -54,7 +54,7 @@ class Alternation:
     ):
         self.should_stop = should_stop
         self.training_set, self.numbers, self.gamma1 = training_set, numbers, gamma1
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         n_labels = training_set.n_labels
         self.problems = [training_set.problem(i, numbers) for i in range(n_labels)]
         self.rngs = [np.random.default_rng([seed, i]) for i in range(n_labels)]

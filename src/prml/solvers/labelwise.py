@@ -100,7 +100,7 @@ def solve_each_label(
             solutions[i] = result
         return i, result
 
-    pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator_unordered")
     try:
         for i, result in pool(delayed(numbered)(i) for i in range(n_labels)):
             if isinstance(result, InfeasibleLabel):

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
@@ -56,6 +56,12 @@ class LowRankSolution(NamedTuple):
     dual_objective: float
     n_iter: int
     rho: float
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """The threads that n_jobs asks for: of a cluster behind joblib only this machine's cores."""
+    asked = effective_n_jobs(n_jobs)
+    return asked if n_jobs is not None and n_jobs > 0 else min(asked, cpu_count())
 
 
 class LabelState:
@@ -149,7 +155,7 @@ class Coupling:
 
     def __init__(self, n_labels: int, width: int, gamma1: float, n_jobs: int | None):
         self.root = float(np.sqrt(gamma1))
-        self.n_jobs = effective_n_jobs(n_jobs)
+        self.n_jobs = n_threads(n_jobs)
         self.V, self.dual = np.zeros((n_labels, width)), np.zeros((n_labels, width))
         self.factors = Factors(np.zeros((n_labels, 0)), np.zeros(0), np.zeros((0, width)))
         self.rho = 1.0

@@ -130,7 +130,7 @@ class _Blocks:
                 self.monitor.interrupted()
 
         try:
-            Parallel(n_jobs=n_jobs, prefer="threads")(
+            Parallel(n_jobs=n_jobs, require="sharedmem")(
                 delayed(run)(k) for k in range(len(self.blocks))
             )
         except KeyboardInterrupt:

@@ -131,7 +131,7 @@ class _Splitting:
             self.rho = _norm(self.dual) / _norm(self.V)
 
     def each_part(self, work) -> list:
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(work)(part) for part in self.parts
         )
 
