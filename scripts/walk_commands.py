@@ -33,10 +33,10 @@ WALK = [
         "A dataset that comes with a split is fitted on one part and evaluated on the other. Text "
         "goes through tf-idf, which the model file keeps.",
         [
-            "prml fit debtags -e PrBR -p C=0.3 -o tags.prml",
+            "prml fit debtags -e PrBR -p loss=squared_hinge -o tags.prml",
             "prml evaluate tags.prml debtags",
-            'prml predict tags.prml --text "a small text editor for the terminal"',
-            'prml predict tags.prml --text "a small text editor for the terminal" -k 5',
+            'prml predict tags.prml --text "graphical music player"',
+            'prml predict tags.prml --text "graphical music player" -k 5',
             "printf 'play chess\\nconvert sound files\\n' | prml predict tags.prml - --to jsonl",
             "prml inspect tags.prml --label use::editing --top 5",
             "prml report tags.prml debtags --baseline -o tags.html",
@@ -79,7 +79,12 @@ def show(command: str, folder: str) -> str:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={"PATH": f"{bin_folder}:/usr/bin:/bin", "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
+        env={
+            "PATH": f"{bin_folder}:/usr/bin:/bin",
+            "COLUMNS": "100",
+            "LC_ALL": "C.UTF-8",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
     )
     if "Traceback" in done.stderr:
         raise RuntimeError(f"{command} failed:\n{done.stderr}")

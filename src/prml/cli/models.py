@@ -29,18 +29,13 @@ def estimator_class(name: str | None) -> type:
 
     from prml.persistence.classes import HOMES
 
-    if name is None:
-        homes = {known: import_module(HOMES[known]) for known in ESTIMATORS[:2]}
-        name = next(known for known, home in homes.items() if hasattr(home, known))
-    exact = {known.lower(): known for known in ESTIMATORS}.get(name.lower())
+    wanted = ESTIMATORS[0] if name is None else name
+    exact = {known.lower(): known for known in ESTIMATORS}.get(wanted.lower())
     if exact is None:
         raise click.UsageError(
             f"there is no estimator {name!r}; expected one of {', '.join(ESTIMATORS)}"
         )
-    try:
-        return getattr(import_module(HOMES[exact]), exact)
-    except (ImportError, AttributeError):
-        raise click.UsageError(f"{exact} is not part of this version of prml") from None
+    return getattr(import_module(HOMES[exact]), exact)
 
 
 def read_parameters(settings: Sequence[str]) -> dict[str, Any]:
