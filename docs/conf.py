@@ -75,6 +75,9 @@ html_math_renderer = "mathml"
 # Formulas are MathML, which browsers draw by themselves: the pages need no network.
 def _as_mathml(tex: str, block: bool) -> str:
     tex = re.sub(r"\n\s*\n", " ", tex.strip())
+    tex = re.sub(
+        r"\\[bB]ig(?![a-zA-Z])", "", tex
+    )  # the converter knows them as \\bigl and \\bigr only
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     try:

@@ -12,6 +12,7 @@ PACKAGES = (
     "prml.baselines",
     "prml.bench",
     "prml.datasets",
+    "prml.distributed",
     "prml.estimators",
     "prml.export",
     "prml.metrics",
@@ -19,12 +20,12 @@ PACKAGES = (
     "prml.persistence",
     "prml.report",
 )
-API = ROOT / "docs" / "api.rst"
+PAGES = [ROOT / "docs" / name for name in ("api.rst", "distributed.rst")]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_listed_and_shown(package):
-    page = API.read_text("utf-8")
+    page = "\n".join(path.read_text("utf-8") for path in PAGES)
     listed = set(re.findall(r"^   (\w+)$", page, flags=re.M)) | set(re.findall(r"``(\w+)``", page))
     shown = set(re.findall(r"\w+", " ".join(re.findall(r"^(?:>>>|\.\.\.).*$", page, flags=re.M))))
     module = import_module(package)
@@ -38,7 +39,7 @@ def test_every_public_name_is_listed_and_shown(package):
 
 def test_every_listed_name_exists():
     module = None
-    for line in API.read_text("utf-8").splitlines():
+    for line in PAGES[0].read_text("utf-8").splitlines():
         if line.startswith(".. currentmodule:: "):
             module = import_module(line.split(":: ")[1])
         elif re.fullmatch(r"   \w+", line):
