@@ -104,7 +104,8 @@ def evaluate_dask(
 
     x_chunks, heights = _chunks(X)
     y_chunks = _matching_chunks(Y, heights)
-    chosen = [get_metric(name) for name in _names(metrics, np.empty((0, model.n_labels_)))]
+    n_labels = _scores(model, _first_row(model, X)).shape[1]
+    chosen = [get_metric(name) for name in _names(metrics, np.empty((0, n_labels)))]
     parts = {metric.part for metric in chosen}
     ks = [metric.k for metric in chosen if metric.k is not None]
     sent = delayed(model, pure=False)
@@ -189,6 +190,11 @@ def _apply(model: Any, chunk: Any, method: str = "decision_function") -> np.ndar
     return getattr(model, method)(chunk)
 
 
+def _cut(model: Any) -> Any:
+    """The score above which a label is predicted."""
+    return getattr(model, "_cut", 0.0)
+
+
 def _scores(model: Any, chunk: Any) -> np.ndarray:
     scores = _apply(model, chunk)
     return np.ascontiguousarray(scores if scores.ndim == 2 else scores[:, None], dtype=np.float64)
@@ -203,7 +209,7 @@ def _gather_chunk(model, X, Y, parts, ks, propensity) -> tuple[Gathered, Any]:
     """What the metrics need of one chunk, and the relevant scores for the area under the curve."""
     scores = _scores(model, X)
     rest = parts - {"auc"}
-    gathered = gather(Y, scores, parts=rest, cut=model._cut, ks=ks, propensity=propensity)
+    gathered = gather(Y, scores, parts=rest, cut=_cut(model), ks=ks, propensity=propensity)
     if "auc" not in parts:
         return gathered, None
     known = KnownLabels(Y)

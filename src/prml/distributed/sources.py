@@ -70,8 +70,12 @@ class Held:
 
     async def sent_by(self, client: Any) -> Any:
         if self._future is None:
-            send = client.scatter(self.training_set, hash=False)
-            self._future = await asyncio.wait_for(send, SECONDS_TO_SEND)
+            try:
+                send = client.scatter(self.training_set, hash=False, direct=True)
+                self._future = await asyncio.wait_for(send, SECONDS_TO_SEND)
+            except OSError:  # the workers cannot be reached from here: by way of the scheduler
+                send = client.scatter(self.training_set, hash=False, direct=False)
+                self._future = await asyncio.wait_for(send, SECONDS_TO_SEND)
         return self._future
 
     def renew(self) -> None:
