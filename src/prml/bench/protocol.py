@@ -192,6 +192,8 @@ def run_cell(
                 record |= _fit_and_score(data, method, trial, setup, jobs, seconds)
         except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
             record["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    if any(str(w.message).startswith("Interrupted") for w in caught):
+        raise KeyboardInterrupt  # the fit kept its best and went on: its figures are not a result
     record["seconds"] = round(time.perf_counter() - start, 3)
     record["peak_mb"] = provenance.peak_memory() if measured else None
     notes = dict.fromkeys(f"{w.category.__name__}: {str(w.message)[:160]}" for w in caught)

@@ -25,7 +25,7 @@ class ForgivingCache:
     def save_overload(self, *args: Any) -> None:
         try:
             self._cache.save_overload(*args)
-        except OSError:
+        except Exception:  # also a spoiled index, which numba reads before it adds to it
             return
 
 
