@@ -42,6 +42,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "plot_gallery": True,
