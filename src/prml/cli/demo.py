@@ -41,8 +41,8 @@ class Run(NamedTuple):
 def demo_command(output: Output, report_path: Path, no_report: bool) -> None:
     """Learn the tags of Debian packages from their one-line descriptions.
 
-    The data are in the package: nothing is fetched. The scores are those on packages kept
-    aside, and the page shows ten of them with their true and predicted tags.
+    The data are in the package: nothing is fetched. Two methods, each at its defaults, are
+    scored on packages kept aside; the page shows ten of these with true and predicted tags.
     """
     if not no_report and not report_path.absolute().parent.is_dir():
         raise click.UsageError(f"{report_path}: there is no such folder to write the page into.")
