@@ -96,7 +96,7 @@ def test_a_worker_that_stops_is_not_waited_for(enron):
                 os.kill(stopped[0], signal.SIGSTOP)
 
         try:
-            model = fit(enron, client, callbacks=stop, limits=Limits(give_up=6.0))
+            model = fit(enron, client, callbacks=stop, limits=Limits(least_wait=2.0, give_up=6.0))
         finally:
             os.kill(stopped[0], signal.SIGCONT)
     assert_solved(model, enron)
@@ -115,7 +115,7 @@ def test_a_worker_that_joins_gets_blocks(enron):
             else:
                 time.sleep(1.0)  # until it is there: enron is soon done
 
-        model = fit(enron, client, callbacks=scale)
+        model = fit(enron, client, callbacks=scale, limits=Limits(least_wait=60.0))
     assert_solved(model, enron)
     assert "moves to" in events(model)
     assert model.n_iter_ == enron[2].n_iter_  # a move changes nothing

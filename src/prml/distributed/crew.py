@@ -30,7 +30,8 @@ class Limits(NamedTuple):
     ----------
     patience : float
         A round waits for late workers until so many times the time in which half of the workers
-        have answered.
+        have answered. It waits for the same late worker once: the next rounds go on without it
+        until it answers.
     least_wait : float
         But at least so many seconds.
     give_up : float
@@ -50,7 +51,7 @@ class Limits(NamedTuple):
     """
 
     patience: float = 3.0
-    least_wait: float = 2.0
+    least_wait: float = 10.0
     give_up: float = 60.0
     no_workers: float = 120.0
     scheduler: float = 15.0
