@@ -153,15 +153,13 @@ def _ridge(parameters: Parameters, setting: Setting) -> Any:
 def _best_member(parameters: Parameters, setting: Setting) -> Any:
     from prml import PrMLCV
 
-    wanted = {
-        "cv": 3,
-        "scoring": "average_precision",
-        "n_jobs": setting.jobs,
-        "max_time": setting.seconds,
-        "random_state": setting.seed,
-    }
-    known = PrMLCV().get_params(deep=False)
-    return PrMLCV(**{name: value for name, value in wanted.items() if name in known})
+    return PrMLCV(
+        cv=3,
+        scoring="average_precision",
+        n_jobs=setting.jobs,
+        max_time=setting.seconds,
+        random_state=setting.seed,
+    )
 
 
 SVM_C = (1.0, 0.1, 0.01, 10.0)

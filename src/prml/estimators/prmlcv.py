@@ -1,7 +1,8 @@
 """What is here: PrMLCV, the member of the family that suits the data, found by cross-validation."""
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -122,23 +123,23 @@ class PrMLCV(MultilabelEstimator):
     def __init__(
         self,
         *,
-        scoring="average_precision",
-        cv=3,
-        losses=LOSSES,
-        scalings="auto",
-        gammas=(0.3, 1.0, 3.0),
-        teacher=True,
-        transfer=True,
-        low_rank=True,
-        blend=3,
-        screen_samples=800,
-        tol=1e-3,
-        max_time=None,
-        n_jobs=None,
-        random_state=None,
-        callbacks=None,
-        verbose=0,
-    ):
+        scoring: str = "average_precision",
+        cv: Any = 3,
+        losses: Sequence[str] = LOSSES,
+        scalings: str | Sequence[str] = "auto",
+        gammas: Sequence[float] = (0.3, 1.0, 3.0),
+        teacher: bool = True,
+        transfer: bool = True,
+        low_rank: bool = True,
+        blend: int = 3,
+        screen_samples: int = 800,
+        tol: float = 1e-3,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.scoring = scoring
         self.cv = cv
         self.losses = losses
@@ -156,7 +157,7 @@ class PrMLCV(MultilabelEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Search, and fit the best candidate to all rows.
 
         Parameters
