@@ -150,7 +150,7 @@ def test_prbr_solves_the_same_labels(two_workers):
         PrML(tol=1e-2, random_state=0),
         PrBR(tol=1e-2, random_state=0),
         PrBR(loss="squared_hinge", tol=1e-2),
-        ECC(n_chains=2, random_state=0),
+        ECC(n_chains=2, random_state=0, n_jobs=1),
         RAkEL(random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,

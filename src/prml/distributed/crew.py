@@ -176,7 +176,9 @@ class Crew:
         answers = []
         for member in list(self.members.values()):
             if member.call is not None and member.call.done():
-                answers += self._harvest(member)
+                late = self._harvest(member)
+                # rows of M serve whenever they come; all else was asked about a V that is past
+                answers += [answer for answer in late if answer[0] == "turn"]
         asked = [m for m in self.members.values() if m.free and m.blocks]
         start = time.monotonic()
         for member in asked:
