@@ -46,10 +46,10 @@ links: $(VENV)/.stamp-docs
 
 # What is generated from real runs: the README's parts and picture, the walk through the commands.
 readme: $(VENV)/.stamp-dev
-	$(BIN)/python scripts/refresh_readme.py --picture
+	$(BIN)/python -m scripts.refresh_readme --picture
 
 walk: $(VENV)/.stamp-dev
-	$(BIN)/python scripts/walk_commands.py docs/command_line.rst
+	$(BIN)/python -m scripts.walk_commands docs/command_line.rst
 
 build: $(VENV)/.stamp-dev
 	rm -rf dist

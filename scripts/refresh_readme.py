@@ -1,7 +1,7 @@
 """What is here: the README's generated parts, made again from a real run and the benchmark.
 
-    python scripts/refresh_readme.py            # or: make readme
-    python scripts/refresh_readme.py --picture  # the picture of the demo's page too (Chromium)
+    python -m scripts.refresh_readme            # or: make readme
+    python -m scripts.refresh_readme --picture  # the picture of the demo's page too (Chromium)
 
 A generated part stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; the rest is prose.
 """
@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from scripts.real_run import run
+
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 TABLE = ROOT / "benchmarks" / "results" / "paper_table.json"
@@ -24,24 +26,9 @@ ASK = 'prml predict tags.prml --text "graphical music player"'
 SHOWN_METRICS = {"average precision, higher is better": 4, "ranking loss, lower is better": 3}
 
 
-def run(command: str, folder: str) -> list[str]:
-    """Run a command of this environment; return its remarks and its output, line by line."""
-    done = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-        env={
-            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-            "COLUMNS": "80",
-            "LC_ALL": "C.UTF-8",
-            "HOME": str(Path.home()),
-            "OPENBLAS_NUM_THREADS": "1",  # seconds that do not depend on what else runs
-        },
-    )
-    lines = [line.rstrip() for line in (done.stderr + done.stdout).splitlines()]
-    return [line for line in lines if not line.startswith("Fitting")]
+def quiet(command: str, folder: str) -> list[str]:
+    """What a command prints, without its progress."""
+    return [line for line in run(command, folder) if not line.startswith("Fitting")]
 
 
 def console(*blocks: list[str]) -> str:
@@ -52,7 +39,7 @@ def console(*blocks: list[str]) -> str:
 def demo() -> str:
     """What `prml demo` prints; of its examples, the shortest."""
     with tempfile.TemporaryDirectory() as folder:
-        lines = run("prml demo", folder)
+        lines = quiet("prml demo", folder)
     first = next(i for i, line in enumerate(lines) if line.startswith("What PrBR says"))
     examples = [lines[i : i + 3] for i in range(first + 1, len(lines) - 2, 3)]
     shortest = min(examples, key=lambda three: sum(map(len, three)))
@@ -62,8 +49,8 @@ def demo() -> str:
 def command_line() -> str:
     """From data to the tags of a sentence."""
     with tempfile.TemporaryDirectory() as folder:
-        fitted = run(FIT, folder)
-        asked = run(ASK, folder)
+        fitted = quiet(FIT, folder)
+        asked = quiet(ASK, folder)
     return console([f"$ {FIT}"], fitted, [f"$ {ASK}"], asked)
 
 

@@ -1,20 +1,21 @@
 """What is here: the maker of the documentation's walk through the commands, from a real run.
 
-    python scripts/walk_commands.py docs/command_line.rst
+    python -m scripts.walk_commands docs/command_line.rst
 
 Every command is run in a fresh folder, in this order, and shown with what it printed.
 """
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from scripts.real_run import run
 
 HEAD = """\
 The command line
 ================
 
-What ``prml`` prints, from a real run (``scripts/walk_commands.py`` makes this page). Every command
+What ``prml`` prints, from a real run (``make walk`` makes this page). Every command
 has ``--help`` with an example, ``--quiet`` and ``--json``. Results go to standard output; progress
 and remarks, here shown before them, to standard error. The exit code is 0 when the work is done, 1
 when it failed, 2 for wrong usage or bad input, and then one sentence says what is wrong.
@@ -72,23 +73,8 @@ WALK = [
 
 
 def show(command: str, folder: str) -> str:
-    """Run a command in a shell; return it and what it printed, as a block of reStructuredText."""
-    bin_folder = Path(sys.executable).parent
-    done = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={
-            "PATH": f"{bin_folder}:/usr/bin:/bin",
-            "COLUMNS": "100",
-            "LC_ALL": "C.UTF-8",
-            "OPENBLAS_NUM_THREADS": "1",
-        },
-    )
-    if "Traceback" in done.stderr:
-        raise RuntimeError(f"{command} failed:\n{done.stderr}")
-    lines = [f"$ {command}", *(done.stderr + done.stdout).rstrip().splitlines()]
+    """Run a command; return it and what it printed, as a block of reStructuredText."""
+    lines = [f"$ {command}", *run(command, folder, columns=100)]
     indented = "\n".join(f"   {line}".rstrip() for line in lines)
     return f".. code-block:: console\n\n{indented}\n"
 
@@ -116,7 +102,7 @@ def write_emotions(folder: Path) -> None:
 
 def main(argv: list[str]) -> int:
     if len(argv) != 1:
-        print("usage: python scripts/walk_commands.py OUTPUT.rst", file=sys.stderr)
+        print("usage: python -m scripts.walk_commands OUTPUT.rst", file=sys.stderr)
         return 2
     sections = [HEAD]
     with tempfile.TemporaryDirectory() as folder:

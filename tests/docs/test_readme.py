@@ -1,9 +1,9 @@
 """What is here: the README speaks the truth - its generated parts are those of today's package."""
 
-import importlib.util
 import re
 
 import pytest
+from scripts import refresh_readme as refresh
 from tests.docs.snippets import ROOT, fenced
 
 README = ROOT / "README.md"
@@ -17,26 +17,17 @@ def readme():
     return README.read_text("utf-8")
 
 
-@pytest.fixture(scope="module")
-def refresh():
-    path = ROOT / "scripts" / "refresh_readme.py"
-    spec = importlib.util.spec_from_file_location("refresh_readme", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_ten_lines_of_python(readme):
     (code,) = fenced(readme, "python")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
 
 
-def test_table_is_that_of_the_benchmark(readme, refresh):
+def test_table_is_that_of_the_benchmark(readme):
     assert refresh.part(readme, "table") == refresh.table(), "the table is stale" + HINT
 
 
 @pytest.mark.parametrize("name", ["demo", "command line"])
-def test_output_is_that_of_a_run_today(readme, refresh, name):
+def test_output_is_that_of_a_run_today(readme, name):
     """The words are the same, figures within a unit of their last digit, seconds left out."""
     kept, made = refresh.part(readme, name).splitlines(), refresh.PARTS[name]().splitlines()
     assert len(kept) == len(made), f"the part '{name}' is stale" + HINT
@@ -49,7 +40,7 @@ def test_output_is_that_of_a_run_today(readme, refresh, name):
             assert abs(float(a) - float(b)) <= 1.01 * 10 ** -len(a.split(".")[1]), "stale" + HINT
 
 
-def test_parts_are_found_and_replaced(refresh):
+def test_parts_are_found_and_replaced():
     text = "a\n<!-- begin: x -->\n\nold\n\n<!-- end: x -->\nb\n"
     assert refresh.part(text, "x") == "old"
     again = refresh.replace_part(text, "x", "new\nlines")
