@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from prml.datasets.text_input import shown
+
 FORMATS = ("arff", "csv", "libsvm", "npz", "parquet", "text", "xmc")
 COMPRESSED = (".gz", ".bz2", ".xz")
 _ENDINGS = {
@@ -53,6 +55,6 @@ def label_choice(text: str | None) -> int | str | list[str] | None:
     names = [name.strip() for name in stripped.split(",")]
     if not all(names):
         raise click.UsageError(
-            f"--labels is {text!r}; expected a number, names joined by commas, or a .xml file"
+            f"--labels is {shown(text)}; expected a number, names joined by commas, or a .xml file"
         )
     return names
