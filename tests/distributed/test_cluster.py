@@ -11,6 +11,7 @@ from tests.distributed.clusters import local_cluster, pids, problem, wait_until,
 
 from prml import PrBR, PrML, load_model, save_model
 from prml.baselines import ECC, RAkEL
+from prml.cli import main
 from prml.metrics import evaluate
 
 distributed = pytest.importorskip("distributed")
@@ -195,6 +196,27 @@ def test_what_cannot_be_done_is_said_in_a_sentence(two_workers, parameters, X, s
     data, Y = problem(n_labels=4)
     with within(60), pytest.raises(ValueError, match=sentence):
         fit_dask(PrML(**parameters), data if X is None else X, Y, client, n_features=20)
+
+
+def test_the_command_line_fits_on_a_scheduler(two_workers, tmp_path):
+    cluster, _ = two_workers
+    X, Y = problem(n_labels=4)
+    data, model = tmp_path / "data.npz", tmp_path / "model.prml"
+    np.savez(data, X=X.toarray(), Y=Y)
+    words = ["fit", data, "-o", model, "-p", "C=0.5", "-p", "tol=0.01", "--quiet", "--scheduler"]
+    with within(60):
+        assert main([str(word) for word in [*words, cluster.scheduler_address]]) == 0
+    assert load_model(model).traffic_
+
+
+@pytest.mark.long
+def test_an_address_without_a_scheduler_is_said_in_a_sentence(tmp_path, capsys):
+    X, Y = problem(n_labels=4)
+    np.savez(tmp_path / "data.npz", X=X.toarray(), Y=Y)
+    words = ["fit", tmp_path / "data.npz", "-o", tmp_path / "m.prml", "--scheduler"]
+    with within(60):
+        assert main([str(word) for word in [*words, "tcp://127.0.0.1:9"]]) == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
 
 
 def test_no_client_and_no_scheduler_are_said_in_a_sentence():
