@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet
 
 CHECKED := src tests scripts benchmarks examples docs/conf.py
 
-.PHONY: demo test test-nojit lint format bench bench-smoke docs links readme walk build clean
+.PHONY: demo test test-nojit test-long test-oldest test-newest audit lint format bench bench-smoke docs links readme walk build clean
 
 demo: $(VENV)/.stamp-demo
 	$(BIN)/prml demo
@@ -17,6 +17,30 @@ test: $(VENV)/.stamp-dev
 # The loops once more as plain Python: coverage sees them, and a numba bug cannot hide behind numba.
 test-nojit: $(VENV)/.stamp-dev
 	PRML_DISABLE_JIT=1 $(BIN)/python -m pytest tests/loops tests/privileged tests/solvers
+
+# Minutes each: real data, kills, thousands of generated cases, file readers.
+test-long: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -m "long or nightly"
+
+# The whole suite with the lower bounds of pyproject.toml, and with the newest of everything; numba
+# keeps the compiled loops of each apart.
+test-oldest:
+	$(PYTHON) -m venv --clear build/oldest
+	$(PYTHON) scripts/oldest_requirements.py > build/oldest/pins.txt
+	build/oldest/bin/python -m pip install --quiet -c build/oldest/pins.txt -e '.[dev]'
+	NUMBA_CACHE_DIR=build/oldest/loops build/oldest/bin/python -m pytest -p no:cacheprovider
+
+test-newest:
+	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager -e '.[dev]'
+	NUMBA_CACHE_DIR=build/newest/loops build/newest/bin/python -m pytest -p no:cacheprovider
+
+# Known vulnerabilities of what is installed; asks a public database.
+audit: $(VENV)/.stamp-dev
+	$(PYTHON) -m venv --clear build/audit
+	build/audit/bin/python -m pip install --quiet pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable > build/audit/installed.txt
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip -r build/audit/installed.txt
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check $(CHECKED)

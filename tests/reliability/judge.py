@@ -15,7 +15,7 @@ from prml import PrBR, PrML, PrMLCV, TeacherTransfer
 from prml.baselines import ECC, LEML, ML2, BinaryRelevance, RAkEL
 from prml.model_selection import MultilabelCalibrator, ThresholdTuner
 
-QUICK = {"max_iter": 300, "max_time": 2.0, "random_state": 0}
+QUICK = {"max_iter": 300, "max_time": 0.5, "random_state": 0}
 ESTIMATORS: dict[str, Any] = {
     "PrBR": PrBR(**QUICK),
     "PrBR-inf": PrBR(theta=np.inf, C=0.1, **QUICK),

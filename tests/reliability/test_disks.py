@@ -15,6 +15,7 @@ from prml.baselines import BinaryRelevance
 from prml.bench.results_file import ResultsFile
 from prml.cli.group import run as run_command
 from prml.datasets import load_dataset
+from prml.loops.code_cache import ForgivingCache
 
 RECORD = {"dataset": "flags", "method": "BR", "trial": 0, "setup": "full", "code": "x"}
 
@@ -129,10 +130,8 @@ def test_fetched_data_that_cannot_be_kept_are_returned(monkeypatch, tmp_path):
     assert again.X.shape == flags.X.shape
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    ["full", *(pytest.param(t, marks=pytest.mark.long) for t in ("remove", "read-only"))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("trouble", ["full", "remove", "read-only"])
 def test_compiled_loops_do_without_their_cache(trouble, tmp_path):
     def compile_in(folder):
         return subprocess.run(
@@ -168,3 +167,20 @@ def test_a_spoiled_cache_is_compiled_anew(tmp_path):
             timeout=300,
         )
         assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_cache_that_fails_is_done_without():
+    class Failing:
+        def load_overload(self, *_):
+            raise EOFError("ran out of input")
+
+        def save_overload(self, *_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def flush(self):
+            return "flushed"
+
+    cache = ForgivingCache(Failing())
+    assert cache.load_overload("signature", "target") is None
+    assert cache.save_overload("signature", "code") is None
+    assert cache.flush() == "flushed"

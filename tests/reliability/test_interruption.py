@@ -59,7 +59,7 @@ def slow_data(tmp_path_factory):
     ("name", "number"),
     [
         ("PrML", signal.SIGTERM),
-        ("PrBR", signal.SIGINT),
+        pytest.param("PrBR", signal.SIGINT, marks=pytest.mark.long),
         pytest.param("PrML", signal.SIGINT, marks=pytest.mark.long),
         pytest.param("PrBR", signal.SIGTERM, marks=pytest.mark.long),
     ],
