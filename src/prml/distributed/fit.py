@@ -185,7 +185,7 @@ def solve_on_workers(
     `n_jobs` says nothing here: a worker uses its threads.
     """
     if n_blocks is None:
-        n_blocks = max(LEAST_BLOCKS, BLOCKS_A_THREAD * sum(client.nthreads().values()))
+        n_blocks = max(LEAST_BLOCKS, BLOCKS_A_THREAD * _n_threads(client))
     blocks = deal_labels(training_set, n_blocks)
     crew = Crew(client, source, Settings(numbers, gamma1, seed), blocks, limits, starts)
     centre = Centre(
@@ -208,6 +208,13 @@ def solve_on_workers(
         notes["traffic_"] = [entry._asdict() for entry in crew.traffic.rounds]
         notes["cluster_events_"] = crew.events
     return solution
+
+
+def _n_threads(client: Any) -> int:
+    try:
+        return sum(client.nthreads().values())
+    except OSError as error:
+        raise ClusterLost(f"the scheduler does not answer ({error})") from None
 
 
 def _fingerprint(centre: Centre, source: Any) -> str | None:
