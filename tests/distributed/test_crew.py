@@ -1,11 +1,15 @@
 """What is here: who is waited for, and what a late answer is worth - no cluster needed."""
 
 import asyncio
+import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.distributed.clusters import wait_until
 
+from prml.distributed import serve
 from prml.distributed.crew import Crew, Limits, Member
 
 pytest.importorskip("distributed")  # messages are measured as Dask serialises them
@@ -77,3 +81,33 @@ def test_an_answer_for_a_block_that_has_gone_elsewhere_counts_no_more():
     assert ("turn", {0: ("quick", 2)}) in answers
     assert all(1 not in blocks for _, blocks in answers)
     assert crew.orphans == {1} and crew.lost() and not crew.lost()
+
+
+def test_a_worker_that_is_invited_again_lets_its_first_part_go(monkeypatch):
+    worker = SimpleNamespace(address="here", state=SimpleNamespace(nthreads=1))
+    monkeypatch.setattr("distributed.get_worker", lambda: worker)
+    monkeypatch.setattr(serve, "training_set_of", lambda source: source)
+    ends = []
+
+    def hold(name):
+        ends.append((name, serve.attend(name, "fit", None)))
+
+    threads = [threading.Thread(target=hold, args=(name,)) for name in ("first", "second")]
+    for thread, name in zip(threads, ("first", "second"), strict=True):
+        thread.start()
+        wait_until(
+            lambda name=name: getattr(_part(), "training_set", None) == name, 10
+        )  # its part is the one that answers
+    threads[0].join(10)
+    assert ends == [("first", "dismissed")]
+    assert _part().training_set == "second"
+    asyncio.run(serve.respond(worker, "fit", {"op": "dismiss"}))
+    threads[1].join(10)
+    assert _part() is None
+    answer = asyncio.run(serve.respond(worker, "fit", {"op": "turn", "blocks": {}}))
+    assert "unknown" in answer
+
+
+def _part():
+    here = serve._attended.get(("here", "fit"))
+    return None if here is None else here.part

@@ -50,14 +50,19 @@ def attend(source: Any, fit: str, settings: Settings) -> str:
     worker = get_worker()
     part = Part(training_set_of(source), settings, worker.state.nthreads)
     here = _Attended(part)
-    _attended[worker.address, fit] = here
+    place = worker.address, fit
+    before = _attended.get(place)
+    _attended[place] = here
+    if before is not None:  # the client had given this worker up
+        before.done.set()
     try:
         while not here.done.wait(1.0):
             if time.monotonic() - here.last_request > ABANDONED_AFTER:
                 return "abandoned"
         return "dismissed"
     finally:
-        _attended.pop((worker.address, fit), None)
+        if _attended.get(place) is here:
+            del _attended[place]
 
 
 def opened(message: Any) -> dict[str, Any]:
