@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 TABLE = ROOT / "benchmarks" / "results" / "paper_table.json"
 PICTURE = ROOT / "docs" / "images" / "demo-report.png"
-FIT = "prml fit debtags -e PrBR -p loss=squared_hinge -o tags.prml"
+FIT = "prml fit debtags -o tags.prml"
 ASK = 'prml predict tags.prml --text "graphical music player"'
 SHOWN_METRICS = {"average precision, higher is better": 4, "ranking loss, lower is better": 3}
 

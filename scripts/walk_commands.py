@@ -34,7 +34,7 @@ WALK = [
         "A dataset that comes with a split is fitted on one part and evaluated on the other. Text "
         "goes through tf-idf, which the model file keeps.",
         [
-            "prml fit debtags -e PrBR -p loss=squared_hinge -o tags.prml",
+            "prml fit debtags -o tags.prml",
             "prml evaluate tags.prml debtags",
             'prml predict tags.prml --text "graphical music player"',
             'prml predict tags.prml --text "graphical music player" -k 5',

@@ -14,7 +14,7 @@ SCALES = ("none", "unit", "standard", "maxabs")
 
 @click.command(
     "fit",
-    epilog="Example: prml fit emotions.arff --labels -6 -e PrBR -p C=0.1 -o emotions.prml",
+    epilog="Example: prml fit emotions.arff --labels -6 --scale standard -o emotions.prml",
 )
 @click.argument("data")
 @click.option(
@@ -25,7 +25,12 @@ SCALES = ("none", "unit", "standard", "maxabs")
     required=True,
     help="The model file to write.",
 )
-@click.option("-e", "--estimator", help="PrML (the default), PrBR, or a method to compare with.")
+@click.option(
+    "-e",
+    "--estimator",
+    help="PrBR, PrML, PrMLCV or a method to compare with. Without it: PrBR with "
+    "loss=squared_hinge, or PrML where --checkpoint or --scheduler is given.",
+)
 @click.option("-p", "--param", "settings", multiple=True, help="A parameter, as NAME=VALUE.")
 @click.option(
     "--scale",
@@ -79,6 +84,10 @@ def fit_command(
     if cv is not None:
         estimator = "PrMLCV"
     parameters = models.read_parameters(settings)
+    if estimator is None:  # a good model in seconds, or the one made for long fits
+        is_long = checkpoint is not None or scheduler is not None
+        estimator = "PrML" if is_long else "PrBR"
+        parameters = parameters if is_long else {"loss": "squared_hinge"} | parameters
     switches = {"cv": cv, "max_time": time_limit, "checkpoint": checkpoint, "n_jobs": jobs}
     parameters |= {name: value for name, value in switches.items() if value is not None}
     learner = models.make_estimator(models.estimator_class(estimator), parameters)

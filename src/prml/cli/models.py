@@ -23,14 +23,13 @@ ESTIMATORS = (
 _WORDS = {"none": None, "true": True, "false": False, "inf": float("inf")}
 
 
-def estimator_class(name: str | None) -> type:
-    """Find an estimator by its name; case does not matter. None is the first there is."""
+def estimator_class(name: str) -> type:
+    """Find an estimator by its name; case does not matter."""
     from importlib import import_module
 
     from prml.persistence.classes import HOMES
 
-    wanted = ESTIMATORS[0] if name is None else name
-    exact = {known.lower(): known for known in ESTIMATORS}.get(wanted.lower())
+    exact = {known.lower(): known for known in ESTIMATORS}.get(name.lower())
     if exact is None:
         raise click.UsageError(
             f"there is no estimator {name!r}; expected one of {', '.join(ESTIMATORS)}"
