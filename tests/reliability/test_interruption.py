@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.bench.slow_run import tiny_data
+from tests.reliability.benching_process import N_CELLS
 from tests.reliability.test_numbers import problem
 from tests.solvers.checkpointed_fit import estimator
 from tests.solvers.checkpointed_fit import problem as checkpointed_problem
@@ -150,25 +151,25 @@ def test_kills_while_fitting(tmp_path):
 @pytest.mark.long
 def test_kills_while_benchmarking(tmp_path):
     chance = random.Random(1)
-    path = tmp_path / "results.jsonl"
-    seen = b""
-    for _ in range(N_KILLS):
-        run = start("-m", "tests.bench.slow_run", path, 0.4)
-        size = path.stat().st_size if path.exists() else 0
-        deadline = time.monotonic() + 60
-        while run.poll() is None and time.monotonic() < deadline:
-            if path.exists() and path.stat().st_size > size:
+    n_kills = n_files = 0
+    while n_kills < N_KILLS:
+        path = tmp_path / f"results{n_files}.jsonl"
+        seen, n_files = b"", n_files + 1
+        for _ in range(N_KILLS // 2):
+            run = start("-m", "tests.reliability.benching_process", path, 0.3)
+            if run.stdout.readline() != "begun\n":  # all cells are done
+                kill(run)
                 break
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0.0, 0.1))
-        kill(run)
-        now = path.read_bytes()
-        assert now.startswith(seen)  # nothing that was written is lost
-        seen = now
-    assert start("-m", "tests.bench.slow_run", path, 0.0).wait(timeout=120) == 0
-    results = ResultsFile(path)
-    keys = [key_of(record) for record in results.read()]
-    assert len(keys) == len(set(keys)) == 16
+            time.sleep(chance.uniform(0.0, 0.8))
+            n_kills += run.poll() is None
+            kill(run)
+            now = path.read_bytes() if path.exists() else b""
+            assert now.startswith(seen)  # nothing that was written is lost
+            seen = now
+        rest = start("-m", "tests.reliability.benching_process", path, 0.0)
+        assert rest.communicate(timeout=120) and rest.returncode == 0
+        keys = [key_of(record) for record in ResultsFile(path).read()]
+        assert len(keys) == len(set(keys)) == N_CELLS
 
 
 @pytest.mark.long

@@ -188,7 +188,7 @@ def lower_bound(
         return design.transposed_times(times_v(v.reshape(L, -1)))
 
     if min(d, L) <= 2:
-        top = np.linalg.norm(forward(np.eye(L)), 2)
+        top = float(np.linalg.norm(forward(np.eye(L)), 2))
     else:
         operator = LinearOperator(
             (d, L),
@@ -201,7 +201,7 @@ def lower_bound(
         image = operator.matvec(first) if d >= L else operator.rmatvec(first)
         top = 0.0
         if image.any():
-            top = svds(operator, k=1, return_singular_vectors=False, v0=first, tol=1e-8)[0]
+            top = float(svds(operator, k=1, return_singular_vectors=False, v0=first, tol=1e-8)[0])
     top *= 1 + 1e-6  # Lanczos comes from below; the bound has to hold
     if top <= lam:
         return dual_value(1.0)

@@ -63,7 +63,7 @@ class LineReader:
 class _Bounded(io.RawIOBase):
     """A decompressor that gives up when a small file unpacks without end."""
 
-    def __init__(self, plain: IO[bytes], packed_size: int) -> None:
+    def __init__(self, plain: Any, packed_size: int) -> None:
         self._plain, self._given = plain, 0
         self._most = max(HARMLESS_SIZE, LARGEST_RATIO * packed_size)
 
