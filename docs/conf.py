@@ -32,6 +32,7 @@ autodoc_typehints = "none"  # the parameters are described below the signature
 # Docstrings inherited from scikit-learn refer to labels of its own guide.
 suppress_warnings = ["ref.ref"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["deflist"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
