@@ -15,9 +15,9 @@ def jit(function):
         return function
     from numba import njit
 
-    from prml.loops.code_cache import forgive
+    from prml.loops.code_cache import make_safe
 
     try:
-        return forgive(njit(cache=True, nogil=True, error_model="numpy")(function))
+        return make_safe(njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # no folder in which numba may keep its cache
         return njit(nogil=True, error_model="numpy")(function)
