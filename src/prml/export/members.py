@@ -163,7 +163,8 @@ def _search(estimator: Any, graph: Graph, X: Value) -> Answers:
     scores = _weighted_sum(graph, [m.scores for m in members], estimator.member_factors_)
     even = np.full(len(members), 1.0 / len(members))
     reason = next((m.probabilities for m in members if isinstance(m.probabilities, str)), None)
-    chances = reason or _weighted_sum(graph, [m.probabilities for m in members], even)
+    given = [m.probabilities for m in members if not isinstance(m.probabilities, str)]
+    chances = reason or _weighted_sum(graph, given, even)
     return Answers(scores, chances, _above(graph, scores, 0.0))
 
 
