@@ -116,6 +116,10 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            if not sample_weight.any():  # newer versions of scikit-learn say so themselves
+                raise ValueError(
+                    "sample_weight is 0 for every example; expected at least one non-zero weight."
+                )
         has_teacher, pools = read_pools(self.privileged, targets.positives)
         if not has_teacher and np.isinf(self.theta):
             raise ValueError(
