@@ -47,7 +47,7 @@ def label_bounds(
     constraint holds.
     """
     n_groups = len(problem.norm)
-    sigma, u, s, again = np.empty(n_groups), np.empty(problem.n_teachers), np.empty(2), z.copy()
+    sigma, u, s, again = np.empty(n_groups), np.empty(problem.n_teachers), np.empty(3), z.copy()
     loops.dual_state(problem, alpha, beta, again, u, s)
     loops.group_sums(problem, alpha, beta, sigma)
     dual = loops.dual_value(problem, alpha, (again - problem.centre) / problem.omega, sigma)

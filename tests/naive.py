@@ -73,6 +73,33 @@ def pair_sweep(x, sign, upper, v, group, group_cost, gamma2, omega, centre, orde
     return primal_from_dual(x, sign, v, group, group_cost, gamma2, omega, centre, alpha, beta)
 
 
+def held_pair_sweep(
+    x, sign, upper, v, group, group_cost, gamma2, omega, centre, order, alpha, beta, offset, kappa
+):
+    """As `pair_sweep`, with (wt0 - sum(wt) - offset)^2 / (2 kappa) added to the objective.
+
+    Returns z, (wt, wt0) and the offset wt0 - sum(wt) that the sweep ends with.
+    """
+    pull = np.r_[-np.ones(v.shape[1] - 1), 1.0]
+    H = gamma2 * np.eye(v.shape[1]) + np.outer(pull, pull) / kappa
+
+    def primal():
+        sigma = np.bincount(group, weights=alpha, minlength=len(v)) + beta - group_cost
+        w = np.linalg.solve(H, sigma @ v + pull * offset / kappa)
+        return centre + omega * ((alpha * sign) @ x), w
+
+    for j in order:
+        g = group[j]
+        z, w = primal()
+        gradient, xi = 1.0 - sign[j] * (x[j] @ z), v[g] @ w
+        curvature, q = omega * (x[j] @ x[j]), v[g] @ np.linalg.solve(H, v[g])
+        a, b = best_pair(gradient, xi, curvature, q, alpha[j], beta[g], upper[j])
+        alpha[j] += a
+        beta[g] += b
+    z, w = primal()
+    return z, w, pull @ w
+
+
 def primal_from_dual(x, sign, v, group, group_cost, gamma2, omega, centre, alpha, beta):
     """z = centre + omega sum alpha sign x and wt = sum_g sigma_g v_g / gamma2."""
     sigma = np.bincount(group, weights=alpha, minlength=len(v)) + beta - group_cost

@@ -3,7 +3,7 @@
 import numpy as np
 
 from prml.loops import svmplus as loops
-from prml.solvers.svmplus import cold_start
+from prml.solvers.svmplus import cold_start, hold_on_offset
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 
@@ -22,9 +22,10 @@ class DStep:
         self.problems = [data.problem(i, numbers) for i in range(data.n_labels)]
         self.alpha, self.beta = map(list, zip(*map(cold_start, self.problems), strict=True))
         self.M = np.zeros((data.n_labels, data.n_features + 1))
+        self.room = np.empty(data.n_samples, np.int64)
         self.sums = []
         for problem, alpha, beta in zip(self.problems, self.alpha, self.beta, strict=True):
-            u, s = np.empty(problem.n_teachers), np.empty(2)
+            u, s = np.empty(problem.n_teachers), np.empty(3)
             loops.dual_state(problem, alpha, beta, np.empty_like(problem.centre), u, s)
             self.sums.append((u, s))
 
@@ -36,5 +37,6 @@ class DStep:
             centre = z - omega * self.M[i]
             turn = problem._replace(omega=omega, centre=centre)
             order = rng.permutation(len(problem.rows))
-            loops.sweep(turn, order, self.alpha[i], self.beta[i], z, *self.sums[i])
+            state = (self.alpha[i], self.beta[i], z, *self.sums[i])
+            loops.sweep(turn, order, *state, hold_on_offset(problem), 0.0, self.room)
             self.M[i] = (z - centre) / omega

@@ -30,7 +30,7 @@ def _solve_label(problem, seed: int, tol: float, end: float) -> tuple[float, flo
     rng = np.random.default_rng(seed)
     n, n_groups = len(problem.rows), len(problem.norm)
     alpha, beta = np.zeros(n), np.zeros(n)
-    z, u, s = problem.centre.copy(), np.empty(problem.n_teachers), np.empty(2)
+    z, u, s = problem.centre.copy(), np.empty(problem.n_teachers), np.empty(3)
     loops.dual_state(problem, alpha, np.zeros(n_groups), z, u, s)
     best_objective, best_dual = np.inf, -np.inf
     while True:

@@ -7,6 +7,7 @@ from tests.svmplus_problems import objective_and_violation, random_problem
 
 from prml.loops import newton
 from prml.loops import svmplus as loops
+from prml.solvers.svmplus import teacher_of
 
 FORMS = {
     "csr": {},
@@ -25,12 +26,12 @@ FORMS = {
 }
 
 
-def swept(problem, order, n_sweeps=2):
+def swept(problem, order, n_sweeps=2, kappa=np.inf):
     alpha, beta = np.zeros(len(problem.rows)), problem.group_cost.copy()
-    z, u, s = np.empty_like(problem.centre), np.empty(problem.n_teachers), np.empty(2)
+    z, u, s = np.empty_like(problem.centre), np.empty(problem.n_teachers), np.empty(3)
     loops.dual_state(problem, alpha, beta, z, u, s)
     for _ in range(n_sweeps):
-        loops.sweep(problem, order, alpha, beta, z, u, s)
+        loops.sweep(problem, order, alpha, beta, z, u, s, kappa, 0.0, np.empty_like(order))
     return alpha, beta, z, u, s
 
 
@@ -85,6 +86,28 @@ def test_an_example_without_features_goes_to_the_bound_of_its_gradient():
     alpha, beta, _, _, _ = swept(problem, np.arange(len(problem.rows)))
     assert np.isfinite(alpha).all() and np.isfinite(beta).all()
     assert (alpha > 0).any() and (alpha <= problem.upper).all()
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if "intercept" not in str(FORMS[name])])
+def test_sweep_with_a_held_offset_equals_the_naive_pair_loop(form):
+    problem, explicit = random_problem(3, **FORMS[form])
+    p = problem
+    order = np.random.default_rng(0).permutation(len(p.rows))
+    kappa, n_sweeps = 0.3, 3
+    alpha, beta, z, u, s = swept(p, order, n_sweeps, kappa)
+    slow_alpha, slow_beta, offset = np.zeros(len(p.rows)), p.group_cost.copy(), 0.0
+    for _ in range(n_sweeps):
+        slow_z, slow_wt, offset = naive.held_pair_sweep(
+            explicit.x, p.sign, p.upper, explicit.v, p.group, p.group_cost, p.gamma2, p.omega,
+            p.centre, order, slow_alpha, slow_beta, offset, kappa,
+        )  # fmt: skip
+    np.testing.assert_allclose(alpha, slow_alpha, atol=1e-9)
+    np.testing.assert_allclose(beta, slow_beta, atol=1e-9)
+    np.testing.assert_allclose(z, slow_z, atol=1e-9)
+    np.testing.assert_allclose(s[2], offset, atol=1e-9)
+    wt, wt0 = teacher_of(p, u, s)
+    np.testing.assert_allclose(wt, slow_wt[:-1], atol=1e-9)
+    np.testing.assert_allclose(wt0, slow_wt[-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -271,7 +271,7 @@ def rewrite(path, change):
 @pytest.mark.parametrize(
     "change, told",
     [
-        (lambda header, arrays: header.update(checkpoint=2), "format 2"),
+        (lambda header, arrays: header.update(checkpoint=3), "format 3"),
         (lambda header, arrays: header.update(format=99), "newer prml"),
         (lambda header, arrays: header.pop("checkpoint"), "no checkpoint"),
         (lambda header, arrays: header.pop("state"), "state"),

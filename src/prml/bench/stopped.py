@@ -65,7 +65,7 @@ def _descend(problem, n_sweeps: int, rng: np.random.Generator, is_late) -> tuple
     """Sweep from alpha = beta = 0; return z and the number of sweeps done."""
     n = len(problem.rows)
     alpha, beta = np.zeros(n), np.zeros(n)
-    z, u, s = np.empty_like(problem.centre), np.empty(problem.n_teachers), np.empty(2)
+    z, u, s = np.empty_like(problem.centre), np.empty(problem.n_teachers), np.empty(3)
     loops.dual_state(problem, alpha, np.zeros(len(problem.norm)), z, u, s)
     for done in range(n_sweeps):
         if is_late():
@@ -244,7 +244,7 @@ class StoppedPrML(MultilabelEstimator):
         states = []
         for problem in problems:
             n = len(problem.rows)
-            u, s = np.empty(problem.n_teachers), np.empty(2)
+            u, s = np.empty(problem.n_teachers), np.empty(3)
             alpha, beta = np.zeros(n), np.zeros(n)
             loops.dual_state(problem, alpha, np.zeros(len(problem.norm)), np.empty(width), u, s)
             states.append((alpha, beta, u, s))

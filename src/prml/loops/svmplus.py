@@ -38,12 +38,25 @@ __all__ = [
     "slacks",
     "smallest_lift",
     "sweep",
+    "teacher_response",
+    "teacher_state",
 ]
 
 
 @jit
+def teacher_state(p, s, kappa):
+    """(offset, mean) with wt = u / gamma2 - mean and offset = wt0 - sum(wt); see `sweep`."""
+    inverse = 1.0 / p.gamma2
+    if p.teacher_bias == 0.0:
+        return (p.n_teachers * s[0] - s[1]) * inverse, s[0] * inverse
+    n = p.n_teachers + 1.0
+    offset = (s[2] / kappa + s[0] - s[1] / n) / (1.0 / kappa + p.gamma2 / n)
+    return offset, (s[1] * inverse + offset) / n
+
+
+@jit
 def dual_state(p, alpha, beta, z, u, s):
-    """Fill z, u and s from the multipliers, as `sweep` expects them."""
+    """Fill z, u and s from the multipliers, as `sweep` expects them; no hold on the offset."""
     X, rows, sign = p.X, p.rows, p.sign
     indptr, indices, values = p.indptr, p.indices, p.values
     z[:] = p.centre
@@ -57,38 +70,60 @@ def dual_state(p, alpha, beta, z, u, s):
         add_correction(indptr, indices, values, g, sigma[g], u)
     s[0] = sigma.sum()
     s[1] = u.sum()
+    s[2] = 0.0
+    s[2], _ = teacher_state(p, s, np.inf)
 
 
 @jit
-def sweep(p, order, alpha, beta, z, u, s):
-    """Update every pair (alpha_j, beta_g(j)) once, exactly, in the given order.
+def teacher_response(p, kappa, total):
+    """By how much `teacher_state` changes with sigma_g, when the correction of g sums to total."""
+    inverse = 1.0 / p.gamma2
+    if p.teacher_bias == 0.0:
+        return (p.n_teachers - total) * inverse, inverse
+    n = p.n_teachers + 1.0
+    rise = (1.0 - total / n) / (1.0 / kappa + p.gamma2 / n)
+    return rise, (total * inverse + rise) / n
+
+
+@jit
+def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
+    """Update every pair (alpha_j, beta_g(j)) of the given order once, exactly.
 
     On entry and on exit z = centre + omega * sum_j alpha_j sign_j x_j and, with
     sigma_g = sum of alpha over the group + beta_g - group_cost_g,
     u = sum_g sigma_g correction_g,  s[0] = sum_g sigma_g,  s[1] = sum(u);
-    so that wt = (u - s[0]) / gamma2 and wt0 = s[0] / gamma2 without ever touching the dense -1.
+    so that wt follows from u and two numbers, without ever touching the dense -1.
     A pair costs the non-zeros of x_j and the corrections of its group. alpha, beta, z, u and s are
-    written. Returns the sum of the absolute changes of alpha.
+    written; active receives the examples worth another visit, those whose alpha does not rest at a
+    bound by a margin of `near`. Returns their number.
+
+    The privileged vectors are -1 nearly everywhere, so that every pair pulls on the offset
+    wt0 - sum(wt) and hardly one can move. With a finite kappa the offset is held back by
+    (offset - s[2])^2 / (2 kappa) for one sweep; s[2] is then set to where it went (the method of
+    multipliers for one variable). kappa = inf is plain coordinate descent.
 
     The pair's problem in (a, t) = (change of alpha, change of sigma) is separable,
     (1 - m) a - curvature/2 a^2 - xi t - q/2 t^2, with a box on a and t >= a - beta: either the
     two free optima are feasible, or the last constraint is active and one variable is left.
     """
     X, rows, sign, group, square, bound = p.X, p.rows, p.sign, p.group, p.square, p.upper
-    indptr, indices, values, norm = p.indptr, p.indices, p.values, p.norm
+    indptr, indices, values = p.indptr, p.indices, p.values
     inverse = 1.0 / p.gamma2
-    factor = p.n_teachers + p.teacher_bias
-    moved = 0.0
+    at, mean = teacher_state(p, s, kappa)
+    n_active = 0
     for k in range(len(order)):
         j = order[k]
         g = group[j]
         row = rows[j]
         m = sign[j] * row_dot(X, row, z)
-        total = factor * s[0] - s[1]
+        xi, total, length = at, 0.0, 0.0
         for e in range(indptr[g], indptr[g + 1]):
-            total += values[e] * (u[indices[e]] - s[0])
-        xi = total * inverse
-        q = norm[g] * inverse
+            v = values[e]
+            xi += v * (u[indices[e]] * inverse - mean)
+            total += v
+            length += v * v
+        rise, sink = teacher_response(p, kappa, total)
+        q = length * inverse + rise - total * sink
         curvature = p.omega * square[j]
         lower, upper = -alpha[j], bound[j] - alpha[j]
         gradient = 1.0 - m
@@ -104,14 +139,20 @@ def sweep(p, order, alpha, beta, z, u, s):
             t = a - beta[g]
         if a != 0.0:
             alpha[j] += a
-            moved += abs(a)
             row_axpy(X, row, p.omega * a * sign[j], z)
         if q > 0.0:
             beta[g] = max(beta[g] + t - a, 0.0)
             if t != 0.0:
                 s[0] += t
+                s[1] += total * t
+                at += rise * t
+                mean += sink * t
                 for e in range(indptr[g], indptr[g + 1]):
-                    change = values[e] * t
-                    u[indices[e]] += change
-                    s[1] += change
-    return moved
+                    u[indices[e]] += values[e] * t
+        r = gradient - xi
+        at_rest = (alpha[j] == 0.0 and r < -near) or (alpha[j] == bound[j] and r > near)
+        if not at_rest:
+            active[n_active] = j
+            n_active += 1
+    s[2] = at
+    return n_active

@@ -200,6 +200,8 @@ def solve_fixed_metric(
             label.sweep(placed, full=round_ % 5 == 0)
             if newton:
                 label.newton(placed)
+            if round_ % 3 == 2:
+                label.pay(placed)
             M[i] = label.m_row
         if should_stop():
             break

@@ -55,7 +55,7 @@ def certify(
         a, b = cold_start(problem) if alpha is None or beta is None else (alpha[i], beta[i])
         m = np.empty(len(problem.rows))
         loops.margins(problem, Z[i], m)
-        u, s = np.empty(problem.n_teachers), np.empty(2)
+        u, s = np.empty(problem.n_teachers), np.empty(3)
         loops.dual_state(problem, a, b, M[i], u, s)
         own, own0 = (u - s[0]) / problem.gamma2, problem.teacher_bias * s[0] / problem.gamma2
         if wt is None:

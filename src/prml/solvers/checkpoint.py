@@ -23,7 +23,7 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 if TYPE_CHECKING:
     from prml.solvers.lowrank import Coupling, LowRankSolution
 
-CHECKPOINT_FORMAT = 1
+CHECKPOINT_FORMAT = 2  # 1 had no offset of the teachers
 SECONDS_BETWEEN_WRITES = 5.0
 LARGEST_SHARE = 0.05  # of the time may go into writing
 SECONDS_AFTER_FAILURE = 60.0  # before the next try
@@ -221,7 +221,7 @@ def _state(rounds: "Coupling", best: "LowRankSolution") -> dict[str, Any]:
 def _check_sizes(rounds: "Coupling", kept: dict[str, Any]) -> None:
     """Compiled loops trust the sizes: compare those of the file with those of this problem."""
     expected = {
-        "s": (len(rounds.labels), 2),
+        "s": (len(rounds.labels), 3),
         "m_row": rounds.dual.shape,
         "newton_rho": (len(rounds.labels),),
         "rng": (len(rounds.labels), _PCG64_WORDS),

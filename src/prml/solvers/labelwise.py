@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.svmplus import LabelSolution, cold_start, relative_gap, solve_label
@@ -137,9 +138,14 @@ def solve_each_label(
     ]
 
 
-def zero_solution(training_set: TrainingSet, i: int, numbers: Hyperparameters) -> LabelSolution:
-    """The zero predictor as a solution with its true bounds: what a label not reached gets."""
-    problem = training_set.problem(i, numbers)
+def zero_solution(
+    training_set: TrainingSet, i: int, numbers: Hyperparameters, problem: Problem | None = None
+) -> LabelSolution:
+    """The zero predictor as a solution with its true bounds: what a label not reached gets.
+
+    `problem` is label i's, where it is at hand.
+    """
+    problem = training_set.problem(i, numbers) if problem is None else problem
     pay, excuse = _do_nothing(training_set, i, numbers)
     return LabelSolution(
         np.zeros(training_set.n_features + 1),

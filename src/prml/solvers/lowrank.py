@@ -32,7 +32,15 @@ from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_directio
 from prml.solvers.given_margins import fit_teacher
 from prml.solvers.labelwise import zero_solution
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
-from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift, cold_start, relative_gap
+from prml.solvers.svmplus import (
+    RHO_BETA_OVER_ALPHA,
+    Lift,
+    cold_start,
+    curvature_of,
+    hold_on_offset,
+    relative_gap,
+    teacher_of,
+)
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 # Measured on yeast, enron, corel5k and bibtex, C from 1e-3 to .1, theta 2 and inf.
@@ -71,46 +79,45 @@ class LabelState:
         self.alpha: np.ndarray
         self.beta: np.ndarray
         self.alpha, self.beta = cold_start(problem) if start is None else start
-        self.u, self.s = np.empty(problem.n_teachers), np.empty(2)
+        self.u, self.s = np.empty(problem.n_teachers), np.empty(3)
         self.m_row = np.empty(len(problem.centre))
         plain = problem._replace(omega=1.0, centre=np.zeros(len(problem.centre)))
         loops.dual_state(plain, self.alpha, self.beta, self.m_row, self.u, self.s)
         self.active = np.arange(len(problem.rows))
+        self.kappa = hold_on_offset(problem)
         self.rng = rng
         self.rho = 1.0  # of the Newton steps, in units of 1 / (omega mean |x|^2)
 
     def teacher(self, problem: Problem) -> tuple[np.ndarray, float]:
-        """wt and wt0 that belong to the multipliers."""
-        wt = (self.u - self.s[0]) / problem.gamma2
-        return wt, problem.teacher_bias * self.s[0] / problem.gamma2
+        """wt and wt0 as the sweeps have them."""
+        return teacher_of(problem, self.u, self.s)
 
     def dual_parts(self, problem: Problem) -> tuple[float, float]:
-        """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value."""
-        wt, wt0 = self.teacher(problem)
-        return float(self.alpha.sum()), 0.5 * problem.gamma2 * float(wt @ wt + wt0 * wt0)
+        """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value.
+
+        Here wt and wt0 are those of the multipliers alone: no hold on the offset.
+        """
+        wt, total = self.u - self.s[0], problem.teacher_bias * self.s[0]
+        return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / problem.gamma2
 
     def sweep(self, problem: Problem, full: bool) -> None:
         """Two pair sweeps over the active examples, before them one over all when `full`."""
         if full:
             order = self.rng.permutation(len(problem.rows))
-            visit(
-                problem, order, 1, TEACHER_SWEEPS, self.alpha, self.beta, self.m_row, self.u, self.s
-            )
-            m = np.empty(len(problem.rows))
-            loops.margins(problem, problem.centre + problem.omega * self.m_row, m)
-            self.active = np.flatnonzero((self.alpha > 0.0) | (m < 1.0 + ACTIVE_MARGIN))
+            room = np.empty(len(order), np.int64)
+            self.active = room[: self._visit(problem, order, 1, self.kappa, room)].copy()
         order = self.rng.permutation(self.active)
-        visit(
-            problem,
-            order,
-            SWEEPS,
-            TEACHER_SWEEPS,
-            self.alpha,
-            self.beta,
-            self.m_row,
-            self.u,
-            self.s,
-        )
+        self._visit(problem, order, SWEEPS, self.kappa, np.empty_like(order))
+
+    def pay(self, problem: Problem) -> None:
+        """One sweep without the hold on the offset: the dual value charges for what it owes."""
+        offset = self.s[2]
+        self._visit(problem, self.active, 1, np.inf, np.empty_like(self.active))
+        self.s[2] = offset
+
+    def _visit(self, problem: Problem, order, n_sweeps: int, kappa: float, room) -> int:
+        state = (self.alpha, self.beta, self.m_row, self.u, self.s)
+        return visit(problem, order, n_sweeps, TEACHER_SWEEPS, *state, kappa, ACTIVE_MARGIN, room)
 
     def newton(self, problem: Problem, max_steps: int = 4) -> None:
         """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""
@@ -126,7 +133,7 @@ class LabelState:
         zsum, sigma = self.m_row.copy(), np.empty(n_groups)
         loops.group_sums(p, self.alpha, self.beta, sigma)
         before = loops.dual_value(p, self.alpha, zsum, sigma)
-        rho = self.rho / max(p.omega * p.square.mean(), 1e-300)
+        rho = self.rho / curvature_of(p)
         rho_beta = RHO_BETA_OVER_ALPHA * rho
         alpha, beta, free = np.empty(n), np.empty(n_groups), np.empty(n, np.int64)
         for _ in range(max_steps):
@@ -139,6 +146,7 @@ class LabelState:
             if loops.dual_value(p, alpha, zsum, sigma) >= before:
                 self.alpha, self.beta, self.rho = alpha, beta, min(3.0 * self.rho, 1e3)
                 loops.dual_state(p, alpha, beta, z, self.u, self.s)
+                self.s[2] = offset[0]
                 self.m_row[:] = zsum
                 return
         self.rho /= 3.0
@@ -267,6 +275,8 @@ class Splitting(Coupling):
             self.labels[i].sweep(problem, full)
             if self.use_newton:
                 self.labels[i].newton(problem)
+            if (self.round + 1) % EVALUATE_EVERY == 0:
+                self.labels[i].pay(problem)
 
         self.each_label(turn)
         return np.array([label.m_row for label in self.labels])
@@ -330,7 +340,10 @@ class Splitting(Coupling):
         return [t * label.alpha for label in self.labels], beta
 
     def best_of_nothing(self) -> LowRankSolution:
-        fits = [zero_solution(self.training_set, int(i), self.numbers) for i in self.members]
+        fits = [
+            zero_solution(self.training_set, int(i), self.numbers, self._problems[k])
+            for k, i in enumerate(self.members)
+        ]
         best = LowRankSolution(
             self.factors,
             [fit.wt for fit in fits],
@@ -446,12 +459,12 @@ def run_rounds(
                     gap=gap,
                     rank=best.factors.rank,
                 )
-                if gap <= tol or stop or last:
-                    break
                 # sweeps bring the first digits; when they slow down, Newton steps take over
                 rounds.use_newton = rounds.use_newton or gap > 0.7 * rounds.last_gap
                 rounds.last_gap = gap
-                rounds.balance(*residuals)
+                rounds.balance(*residuals)  # before the end too: who goes on has the same rounds
+                if gap <= tol or stop or last:
+                    break
                 if checkpoint is not None:
                     checkpoint.save(rounds, best)
         except (KeyboardInterrupt, SystemError) as error:
