@@ -7,6 +7,7 @@ from tests.svmplus_problems import objective_and_violation, random_problem
 
 from prml.loops import newton
 from prml.loops import svmplus as loops
+from prml.loops.teacher import scale_teacher
 from prml.solvers.svmplus import teacher_of
 
 FORMS = {
@@ -245,3 +246,27 @@ def test_smallest_lift_is_the_least_and_a_raised_point_is_feasible():
         value, offset = loops.cheapest_repair(p, z, wt, -wt.sum(), m, xi, lift, cheapest, raised)
         expected, violation = objective_and_violation(p, explicit, z, raised, offset + raised.sum())
         assert violation <= 1e-9 and value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("form", ["csr", "theta inf", "no intercept", "missing labels"])
+def test_one_factor_for_all_betas_is_the_best_one(form):
+    problem, _ = random_problem(5, **FORMS[form])
+    p = problem
+    order = np.random.default_rng(0).permutation(len(p.rows))
+    alpha, beta, _, u, s = swept(p, order, 2, kappa=0.3)
+    z, sigma = np.empty_like(p.centre), np.empty(len(beta))
+
+    def value(factor):
+        loops.group_sums(p, alpha, factor * beta, sigma)
+        loops.dual_state(p, alpha, factor * beta, z, np.empty_like(u), np.empty(3))
+        return loops.dual_value(p, alpha, (z - p.centre) / p.omega, sigma)
+
+    scaled = beta.copy()
+    scale_teacher(p, scaled, u, s)
+    found = scaled[beta > 0.0] / beta[beta > 0.0]
+    np.testing.assert_allclose(found, found[0])
+    assert value(found[0]) >= max(map(value, np.linspace(0.0, 3.0, 301))) - 1e-12
+    again_u, again = np.empty_like(u), np.empty(3)
+    loops.dual_state(p, alpha, scaled, z, again_u, again)
+    np.testing.assert_allclose(u, again_u, atol=1e-9)
+    np.testing.assert_allclose(s[:2], again[:2], atol=1e-9)

@@ -94,8 +94,9 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
     u = sum_g sigma_g correction_g,  s[0] = sum_g sigma_g,  s[1] = sum(u);
     so that wt follows from u and two numbers, without ever touching the dense -1.
     A pair costs the non-zeros of x_j and the corrections of its group. alpha, beta, z, u and s are
-    written; active receives the examples worth another visit, those whose alpha does not rest at a
-    bound by a margin of `near`. Returns their number.
+    written; active receives the examples worth another visit: those with alpha > 0, or whose
+    constraint is kept by less than `near`. Returns their number. (Examples at their upper bound
+    stay active: left out, they let the offset run off and rounds of PrML never settled.)
 
     The privileged vectors are -1 nearly everywhere, so that every pair pulls on the offset
     wt0 - sum(wt) and hardly one can move. With a finite kappa the offset is held back by
@@ -149,9 +150,7 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
                 mean += sink * t
                 for e in range(indptr[g], indptr[g + 1]):
                     u[indices[e]] += values[e] * t
-        r = gradient - xi
-        at_rest = (alpha[j] == 0.0 and r < -near) or (alpha[j] == bound[j] and r > near)
-        if not at_rest:
+        if alpha[j] > 0.0 or gradient - xi > -near:
             active[n_active] = j
             n_active += 1
     s[2] = at

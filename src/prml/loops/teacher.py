@@ -1,6 +1,9 @@
 """What is here: the loops of the low-rank solver that go around the pair sweep of `svmplus`."""
 
+import numpy as np
+
 from prml.loops.jit import jit
+from prml.loops.problem import add_correction
 from prml.loops.svmplus import sweep, teacher_response, teacher_state
 
 
@@ -34,6 +37,32 @@ def sweep_teacher(p, beta, u, s, kappa):
             for e in range(indptr[g], indptr[g + 1]):
                 u[indices[e]] += values[e] * t
     s[2] = at
+
+
+@jit
+def scale_teacher(p, beta, u, s):
+    """Multiply beta by the factor that is best for the dual value, exactly, without a hold.
+
+    What a held offset still owes is a small change of sum(sigma), dear because all privileged
+    vectors share it; one factor for all betas pays it where single pairs would need many sweeps.
+    """
+    indptr, indices, values = p.indptr, p.indices, p.values
+    part, total = np.zeros(len(u)), 0.0  # u and s[0] of beta alone
+    for g in range(len(beta)):
+        if beta[g] > 0.0:
+            total += beta[g]
+            add_correction(indptr, indices, values, g, beta[g], part)
+    inner, square = p.teacher_bias * s[0] * total, p.teacher_bias * total * total
+    for l in range(len(u)):
+        inner += (u[l] - s[0]) * (part[l] - total)
+        square += (part[l] - total) * (part[l] - total)
+    if square <= 0.0:
+        return
+    change = max(-inner / square, -1.0)
+    beta *= 1.0 + change
+    u += change * part
+    s[0] += change * total
+    s[1] += change * part.sum()
 
 
 @jit

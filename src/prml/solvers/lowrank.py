@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
-from prml.loops.teacher import visit
+from prml.loops.teacher import scale_teacher, visit
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
@@ -110,9 +110,11 @@ class LabelState:
         self._visit(problem, order, SWEEPS, self.kappa, np.empty_like(order))
 
     def pay(self, problem: Problem) -> None:
-        """One sweep without the hold on the offset: the dual value charges for what it owes."""
+        """A sweep without the hold on the offset: the dual value charges for what it owes."""
         offset = self.s[2]
+        scale_teacher(problem, self.beta, self.u, self.s)
         self._visit(problem, self.active, 1, np.inf, np.empty_like(self.active))
+        scale_teacher(problem, self.beta, self.u, self.s)
         self.s[2] = offset
 
     def _visit(self, problem: Problem, order, n_sweeps: int, kappa: float, room) -> int:
@@ -274,6 +276,8 @@ class Splitting(Coupling):
             problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
             self.labels[i].sweep(problem, full)
             if self.use_newton:
+                # the rounds are slow: whoever was left out may be why
+                self.labels[i].active = np.arange(len(problem.rows))
                 self.labels[i].newton(problem)
             if (self.round + 1) % EVALUATE_EVERY == 0:
                 self.labels[i].pay(problem)

@@ -16,7 +16,7 @@ import numpy as np
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
-from prml.loops.teacher import sweep_teacher
+from prml.loops.teacher import scale_teacher, sweep_teacher
 
 # Chosen on halves of yeast, enron, corel5k and bibtex, C from 1e-3 to 20, theta 2 and inf.
 SWEEPS_A_ROUND = 8  # the first of them over all examples, the others over the active ones
@@ -227,10 +227,11 @@ def _sweep(best: _Best, alpha, beta, tol, max_sweeps, rng, should_stop) -> tuple
         loops.margins(p, z, point.m)
         loops.slacks(p, s[2], wt, point.xi)
         best.offer_point(z, wt, wt0, point.m, point.xi)
-        # the dual value charges for what the held offset owes: one plain sweep pays most of it
+        # the dual value charges for what the held offset owes: a plain sweep pays most of it
         paid = [array.copy() for array in (alpha, beta, z, u, s)]
         loops.sweep(p, active, *paid, np.inf, near, room)
         sweep_teacher(p, paid[1], paid[3], paid[4], np.inf)
+        scale_teacher(p, paid[1], paid[3], paid[4])
         loops.group_sums(p, paid[0], paid[1], sigma)
         dual = loops.dual_value(p, paid[0], (paid[2] - p.centre) / p.omega, sigma)
         best.offer_multipliers(paid[0], paid[1], dual)
