@@ -36,6 +36,7 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=list(dtype), order="C", ensure_min_samples=1
         )
+        X = in_native_order(X)
         check_size_of_values(X)
         targets = read_targets(
             y, allow_missing=self._allow_missing_labels, owner=type(self).__name__
@@ -61,6 +62,7 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_soundness(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = in_native_order(X)
         check_size_of_values(X)
         return X
 
@@ -109,6 +111,11 @@ def check_soundness(X) -> None:
         )
     if sp.issparse(X):
         check_sparse_indices(X, "X")
+
+
+def in_native_order(X):
+    """Return X with its bytes in the order of this machine, in which compiled code reads them."""
+    return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
 
 
 def check_size_of_values(X) -> None:

@@ -59,7 +59,7 @@ def test_sparse_dense_and_threads_agree():
     two = clone(one).set_params(n_jobs=2).fit(sp.csr_matrix(X), Y)
     assert sp.issparse(one.landmarks_)
     np.testing.assert_allclose(
-        one.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-2
+        one.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=2e-2
     )
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(one.predict(X), one.decision_function(X) > 0)

@@ -101,7 +101,8 @@ def _frame(X: np.ndarray) -> pd.DataFrame:
 def _polars(X: np.ndarray) -> Any:
     if pl is None or X.dtype.kind not in "biuf" or X.dtype.itemsize == 2 or X.shape[1] == 0:
         return _frame(X)
-    return pl.DataFrame(np.ascontiguousarray(X), schema=_names(X.shape[1]))
+    X = np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("="))
+    return pl.DataFrame(X, schema=_names(X.shape[1]))
 
 
 def _damaged(given: Any, X: np.ndarray, rng: np.random.Generator) -> tuple[Any, str, str]:
