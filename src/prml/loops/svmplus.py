@@ -75,14 +75,16 @@ def dual_state(p, alpha, beta, z, u, s):
 
 
 @jit
-def teacher_response(p, kappa, total):
-    """By how much `teacher_state` changes with sigma_g, when the correction of g sums to total."""
+def teacher_response(p, kappa):
+    """How `teacher_state` changes with sigma_g, whose correction sums to `total`: the constants
+    (a, b, c, d) of offset' = a - b total and mean' = c + d total.
+    """
     inverse = 1.0 / p.gamma2
     if p.teacher_bias == 0.0:
-        return (p.n_teachers - total) * inverse, inverse
+        return p.n_teachers * inverse, inverse, inverse, 0.0
     n = p.n_teachers + 1.0
-    rise = (1.0 - total / n) / (1.0 / kappa + p.gamma2 / n)
-    return rise, (total * inverse + rise) / n
+    rise = 1.0 / (1.0 / kappa + p.gamma2 / n)
+    return rise, rise / n, rise / n, (inverse - rise / n) / n
 
 
 @jit
@@ -111,6 +113,7 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
     indptr, indices, values = p.indptr, p.indices, p.values
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
+    rise, fall, sink, lean = teacher_response(p, kappa)
     n_active = 0
     for k in range(len(order)):
         j = order[k]
@@ -123,8 +126,8 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
             xi += v * (u[indices[e]] * inverse - mean)
             total += v
             length += v * v
-        rise, sink = teacher_response(p, kappa, total)
-        q = length * inverse + rise - total * sink
+        up, down = rise - fall * total, sink + lean * total
+        q = length * inverse + up - total * down
         curvature = p.omega * square[j]
         lower, upper = -alpha[j], bound[j] - alpha[j]
         gradient = 1.0 - m
@@ -146,8 +149,8 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
             if t != 0.0:
                 s[0] += t
                 s[1] += total * t
-                at += rise * t
-                mean += sink * t
+                at += up * t
+                mean += down * t
                 for e in range(indptr[g], indptr[g + 1]):
                     u[indices[e]] += values[e] * t
         if alpha[j] > 0.0 or gradient - xi > -near:

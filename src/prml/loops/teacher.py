@@ -16,6 +16,7 @@ def sweep_teacher(p, beta, u, s, kappa):
     indptr, indices, values = p.indptr, p.indices, p.values
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
+    rise, fall, sink, lean = teacher_response(p, kappa)
     for g in range(len(beta)):
         xi, total, length = at, 0.0, 0.0
         for e in range(indptr[g], indptr[g + 1]):
@@ -23,8 +24,8 @@ def sweep_teacher(p, beta, u, s, kappa):
             xi += v * (u[indices[e]] * inverse - mean)
             total += v
             length += v * v
-        rise, sink = teacher_response(p, kappa, total)
-        q = length * inverse + rise - total * sink
+        up, down = rise - fall * total, sink + lean * total
+        q = length * inverse + up - total * down
         if q <= 0.0:
             continue
         t = max(-xi / q, -beta[g])
@@ -32,8 +33,8 @@ def sweep_teacher(p, beta, u, s, kappa):
             beta[g] += t
             s[0] += t
             s[1] += total * t
-            at += rise * t
-            mean += sink * t
+            at += up * t
+            mean += down * t
             for e in range(indptr[g], indptr[g + 1]):
                 u[indices[e]] += values[e] * t
     s[2] = at

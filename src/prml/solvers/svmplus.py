@@ -302,5 +302,8 @@ def _multiply(best: _Best, point: _Point, alpha, beta, tol, max_steps, should_st
             if inner <= EASY_ROUND:
                 rho *= RHO_GROWTH
         else:
+            # over-relaxed multipliers may be worse than those they came from: back to the best
             rho /= RHO_GROWTH
+            alpha, beta = best.multipliers[0].copy(), best.multipliers[1].copy()
+            dual_before = best.dual_objective
     return n_steps
