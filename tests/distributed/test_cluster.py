@@ -169,6 +169,22 @@ def test_folds_of_a_search_run_on_the_workers(two_workers, estimator):
     )
 
 
+@pytest.mark.parametrize("Baseline", [ECC, RAkEL])
+def test_chains_and_label_sets_are_tasks_of_the_workers(two_workers, Baseline):
+    _, client = two_workers
+    X, Y = problem(n_labels=4)
+
+    def n_tasks():
+        return sum(client.run(lambda dask_worker: len(dask_worker.state.log)).values())
+
+    before = n_tasks()
+    with within(60):
+        model = fit_dask(Baseline(random_state=0, n_jobs=2), X, Y, client)
+    assert n_tasks() > before
+    alone = Baseline(random_state=0, n_jobs=1).fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+
+
 def test_workers_that_are_threads_of_this_process(one_machine):
     X, Y, single = one_machine
     with (

@@ -30,7 +30,8 @@ def run_tasks(
     threads : bool
         Work in threads. With False the workers are processes: LIBLINEAR's dual solvers draw from
         one random generator for the whole process, so that threads would share its draws and the
-        result would depend on `n_jobs`.
+        result would depend on `n_jobs`. A backend chosen by the user (joblib's `parallel_config`,
+        for instance Dask) has precedence over both.
 
     Returns
     -------
@@ -65,11 +66,11 @@ def _results(function, tasks, n_jobs, threads) -> Generator[Any, None, None]:
     elif threads:
         # Warning filters belong to the process: they are set once here, not in every thread.
         with _quiet():
-            parallel = Parallel(n_jobs=workers, backend="threading", return_as="generator")
+            parallel = Parallel(n_jobs=workers, prefer="threads", return_as="generator")
             yield from parallel(delayed(function)(*task) for task in tasks)
     else:
         with _quiet():
-            parallel = Parallel(n_jobs=workers, backend="loky", return_as="generator")
+            parallel = Parallel(n_jobs=workers, prefer="processes", return_as="generator")
             yield from parallel(delayed(_quietly)(function, task) for task in tasks)
 
 
