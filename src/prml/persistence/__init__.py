@@ -7,6 +7,7 @@ archive's comment that of the header.
 """
 
 from prml.persistence.errors import ModelFileError
-from prml.persistence.model_file import load_model, read_header, save_model
+from prml.persistence.header import read_header
+from prml.persistence.model_file import load_model, save_model
 
 __all__ = ["ModelFileError", "load_model", "read_header", "save_model"]
