@@ -23,6 +23,7 @@ class DStep:
         self.alpha, self.beta = map(list, zip(*map(cold_start, self.problems), strict=True))
         self.M = np.zeros((data.n_labels, data.n_features + 1))
         self.room = np.empty(data.n_samples, np.int64)
+        self.kappa = [hold_on_offset(problem) for problem in self.problems]
         self.sums = []
         for problem, alpha, beta in zip(self.problems, self.alpha, self.beta, strict=True):
             u, s = np.empty(problem.n_teachers), np.empty(3)
@@ -38,5 +39,5 @@ class DStep:
             turn = problem._replace(omega=omega, centre=centre)
             order = rng.permutation(len(problem.rows))
             state = (self.alpha[i], self.beta[i], z, *self.sums[i])
-            loops.sweep(turn, order, *state, hold_on_offset(problem), 0.0, self.room)
+            loops.sweep(turn, order, *state, self.kappa[i], 0.0, self.room)
             self.M[i] = (z - centre) / omega

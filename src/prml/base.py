@@ -91,6 +91,16 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
             return self.classes_[np.minimum(chosen[:, 0], len(self.classes_) - 1).astype(np.intp)]
         return chosen.astype(np.int64)  # the integers that scikit-learn expects of labels
 
+    def _by_class(self, chance: np.ndarray) -> np.ndarray:
+        """Chances of the labels as `predict_proba` gives them: after a 1-D y a column a class."""
+        if self._kind == "binary":
+            if len(self.classes_) == 1:
+                return np.ones((len(chance), 1))
+            return np.hstack([1.0 - chance, chance])
+        if self._kind == "multiclass":
+            return chance / chance.sum(axis=1, keepdims=True)
+        return chance
+
     def predict_top_k(self, X, k: int = 5) -> np.ndarray:
         """Name the k best labels of every row, best first; shape (n_samples, k), of label names."""
         if not 1 <= k <= self.n_labels_:

@@ -58,12 +58,14 @@ def choose_blend(
         for k, scores in enumerate(pool):
             trial = [a + units[k] * b for a, b in zip(total, scores, strict=True)]
             found = values_of(trial)
-            helps = np.all(sign * (found - values)[~np.isnan(found - values)] > 0.0)
-            if helps and (best is None or sign * (found.mean() - best[2].mean()) > 0.0):
-                best = k, trial, found
+            gains = sign * (found - values)
+            gains = gains[~np.isnan(gains)]  # a fold may lack what the metric needs
+            helps = len(gains) > 0 and bool(np.all(gains > 0.0))
+            if helps and (best is None or gains.mean() > best[3]):
+                best = k, trial, found, gains.mean()
         if best is None:
             break
-        k, total, values = best
+        k, total, values, _ = best
         picked.append(k)
     members = sorted(set(picked), key=picked.index)
     factors = np.array([picked.count(k) * units[k] for k in members]) / len(picked)

@@ -317,10 +317,4 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
         chance = expit(self._scores(self._check_predict_data(X)))
         tiny = np.finfo(chance.dtype).eps
         np.clip(chance, tiny, 1.0 - tiny, out=chance)
-        if self._kind == "binary":
-            if len(self.classes_) == 1:
-                return np.ones((len(chance), 1))
-            return np.hstack([1.0 - chance, chance])
-        if self._kind == "multiclass":
-            return chance / chance.sum(axis=1, keepdims=True)
-        return chance
+        return self._by_class(chance)

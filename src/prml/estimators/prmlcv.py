@@ -313,14 +313,8 @@ class PrMLCV(MultilabelEstimator):
         summing to 1.
         """
         X = self._check_predict_data(X)
-        chance = np.mean([member.predict_proba(X) for member in self.members_], axis=0)
-        if self._kind == "binary":
-            if len(self.classes_) == 1:
-                return np.ones((len(chance), 1))
-            return np.hstack([1.0 - chance, chance])
-        if self._kind == "multiclass":
-            return chance / chance.sum(axis=1, keepdims=True)
-        return chance
+        chances = [member.predict_proba(X) for member in self.members_]
+        return self._by_class(np.mean(chances, axis=0))
 
     def score(self, X, y, sample_weight=None) -> float:
         """The metric of the search, negated where lower is better; accuracy for a 1-D y."""
