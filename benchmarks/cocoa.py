@@ -69,6 +69,6 @@ def _gap(problems, labels, Z, M) -> float:
         loops.margins(problem, Z[i], m)
         wt, wt0 = label.teacher(problem)
         objective += fit_teacher(problem, m, wt, wt0, label.alpha, label.beta).objective
-        gain, cost = label.dual_parts(problem)
+        gain, cost = label.dual_parts()
         dual += gain - cost
     return relative_gap(objective, dual)

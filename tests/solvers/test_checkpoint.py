@@ -132,7 +132,8 @@ def test_a_fit_that_ran_out_of_rounds_goes_on_with_more(tmp_path):
     longer = estimator(path).fit(*problem())
     assert longer.converged_ and not path.exists()
     assert longer.objective_ == pytest.approx(whole.objective_, rel=1e-5)
-    assert len(longer.history_) < len(whole.history_)
+    judged = [[entry["iteration"] for entry in fit.history_] for fit in (longer, whole)]
+    assert judged[0] == [iteration for iteration in judged[1] if iteration > 20]
     assert longer.n_iter_ == whole.n_iter_
 
 
@@ -271,7 +272,7 @@ def rewrite(path, change):
 @pytest.mark.parametrize(
     "change, told",
     [
-        (lambda header, arrays: header.update(checkpoint=3), "format 3"),
+        (lambda header, arrays: header.update(checkpoint=4), "format 4"),
         (lambda header, arrays: header.update(format=99), "newer prml"),
         (lambda header, arrays: header.pop("checkpoint"), "no checkpoint"),
         (lambda header, arrays: header.pop("state"), "state"),

@@ -16,7 +16,7 @@ import numpy as np
 from prml.distributed.part import label_records
 from prml.distributed.traffic import Traffic, smaller_in_factors
 from prml.solvers.checkpoint import Checkpoint
-from prml.solvers.lowrank import Coupling, LowRankSolution
+from prml.solvers.lowrank import Coupling, LowRankSolution, no_factors
 from prml.solvers.spectral import scale_into_ball
 from prml.solvers.training_set import TrainingSet
 
@@ -70,6 +70,7 @@ class Centre(Coupling):
         super().__init__(training_set.n_labels, training_set.n_features + 1, gamma1, n_jobs=-1)
         self.workers, self.blocks, self.training_set = workers, blocks, training_set
         self.keep_multipliers, self.verbose = keep_multipliers, verbose
+        self.start_from_constants(training_set, np.arange(training_set.n_labels))
         self.M = np.zeros_like(self.V)
         self.dual_parts = np.zeros((len(blocks), 2))
         self.version = 0  # couplings so far
@@ -149,7 +150,7 @@ class Centre(Coupling):
         answered = False
         while not answered:
             self._muster()
-            request = self._request("turn", round=self.round, newton=self.use_newton)
+            request = self._request("turn", round=self.round, effort=self.effort)
             for asked, answers in self.workers.ask("turn", request):
                 if asked == "turn":
                     self._accept(answers)
@@ -180,7 +181,7 @@ class Centre(Coupling):
         for b, (_, intercepts) in zeros.items():
             wt0[self.blocks[b]] = intercepts
         best = LowRankSolution(
-            self.factors,
+            no_factors(self.V.shape),
             [np.zeros(len(features.labels_of(i))) for i in range(n_labels)],
             wt0,
             [],
@@ -230,7 +231,7 @@ class Centre(Coupling):
             if least is None:
                 return best
             enlargement = max(least.values())
-        found = self._judged("judge", enlargement=enlargement)
+        found = self._judged("judge", enlargement=enlargement, enough=self.enough)
         if found is None:
             return best
         factors = self.factors._replace(values=enlargement * self.factors.values)

@@ -146,7 +146,7 @@ class Part:
 
         def turn(b: int):
             block = self._in_step(b, request)
-            block.round, block.use_newton = request["round"], request["newton"]
+            block.round, block.effort = request["round"], request["effort"]
             return block.turns(), block.dual_parts(), self.versions[b]
 
         return {"blocks": self.each(list(request["blocks"]), turn)}
@@ -170,7 +170,9 @@ class Part:
         """The objectives of V, enlarged, with the best teachers, and these."""
 
         def judge(b: int):
-            objective, wt, wt0 = self._in_step(b, request).judge(request["enlargement"])
+            block = self._in_step(b, request)
+            block.enough = request["enough"]
+            objective, wt, wt0 = block.judge(request["enlargement"])
             return objective, np.concatenate(wt), wt0, self.versions[b]
 
         return {"blocks": self.each(list(request["blocks"]), judge)}

@@ -80,3 +80,83 @@ def restrict_rows(indptr, indices, values, rows, local):
                 new_values[k] = values[e]
                 k += 1
     return new_indptr, new_indices, new_values
+
+
+@jit
+def groups_with_one_less(indptr, indices, values, keys):
+    """For every entry of distinct CSR rows the row that equals its own without it, -1 if none.
+
+    keys as in `group_equal_rows`. With it a label's own column is taken out of all groups without
+    comparing them again.
+    """
+    n_groups = len(indptr) - 1
+    size = 4
+    while size < 2 * n_groups:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    hashes = np.zeros(n_groups, np.int64)
+    for g in range(n_groups):
+        for e in range(indptr[g], indptr[g + 1]):
+            hashes[g] += keys[indices[e]] * np.int64(values[e])
+        slot = hashes[g] & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = g
+    twin = np.full(len(indices), -1, np.int32)
+    for g in range(n_groups):
+        length = indptr[g + 1] - indptr[g] - 1
+        for without in range(indptr[g], indptr[g + 1]):
+            slot = (hashes[g] - keys[indices[without]] * np.int64(values[without])) & (size - 1)
+            while table[slot] >= 0:
+                h = table[slot]
+                equal = indptr[h + 1] - indptr[h] == length
+                a = indptr[g]
+                for b in range(indptr[h], indptr[h + 1]):
+                    if not equal:
+                        break
+                    if a == without:
+                        a += 1
+                    equal = indices[a] == indices[b] and values[a] == values[b]
+                    a += 1
+                if equal:
+                    twin[without] = h
+                    break
+                slot = (slot + 1) & (size - 1)
+    return twin
+
+
+@jit
+def drop_column(group, indptr, indices, values, twin, entries, column):
+    """Groups of rows and their CSR vectors without one column, equal ones merged.
+
+    entries lists the entries of that column, twin is what `groups_with_one_less` says of them.
+    Groups are numbered as `group_equal_rows` would: by the first row that is in them.
+    """
+    n_groups = len(indptr) - 1
+    to = np.arange(n_groups)
+    for e in entries:
+        if twin[e] >= 0:
+            to[np.searchsorted(indptr, e, side="right") - 1] = twin[e]
+    number = np.full(n_groups, -1, np.int32)
+    stands = np.empty(n_groups, np.int64)
+    new_group = np.empty(len(group), np.int32)
+    n_new = 0
+    for k in range(len(group)):
+        g = to[group[k]]
+        if number[g] < 0:
+            number[g] = n_new
+            stands[n_new] = g
+            n_new += 1
+        new_group[k] = number[g]
+    new_indptr = np.zeros(n_new + 1, np.int64)
+    new_indices = np.empty(len(indices), np.int32)
+    new_values = np.empty(len(indices), np.float64)
+    k = 0
+    for g in range(n_new):
+        for e in range(indptr[stands[g]], indptr[stands[g] + 1]):
+            if indices[e] != column:
+                new_indices[k] = indices[e] - (indices[e] > column)
+                new_values[k] = values[e]
+                k += 1
+        new_indptr[g + 1] = k
+    return new_group, new_indptr, new_indices[:k], new_values[:k]

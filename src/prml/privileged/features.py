@@ -10,7 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from prml.loops.grouping import group_equal_rows, restrict_rows
+from prml.loops.grouping import (
+    drop_column,
+    group_equal_rows,
+    groups_with_one_less,
+    restrict_rows,
+)
 from prml.privileged.pools import Pools
 from prml.targets import Targets
 
@@ -88,6 +93,8 @@ class LabelFeatures:
         self.enabled = enabled
         # Fixed keys: the groups do not depend on anything the user sets.
         self._keys = np.random.default_rng(0).integers(1, 2**40, size=self.n_labels)
+        comments_on_all = enabled and pools is None and not self._has_missing
+        self._whole = _WholeVectors(correction, self._keys) if comments_on_all else None
 
     @property
     def correction(self) -> sp.csr_matrix:
@@ -106,8 +113,12 @@ class LabelFeatures:
         """What the teacher of label i sees of the examples `rows` (all)."""
         if rows is None:
             rows = np.arange(self.n_samples)
-        local = np.full(self.n_labels, -1, dtype=np.int32)
         labels = self.labels_of(i)
+        if self._whole is not None and len(rows) == self.n_samples:
+            group, indptr, indices, values = self._whole.without(i)
+            norm = np.full(len(indptr) - 1, len(labels) + self.bias)
+            return Teacher(labels, group, indptr, indices, values, norm, self.bias)
+        local = np.full(self.n_labels, -1, dtype=np.int32)
         local[labels] = np.arange(len(labels))
         c = self._correction
         group, first = group_equal_rows(c.indptr, c.indices, c.data, rows, local, self._keys)
@@ -117,3 +128,24 @@ class LabelFeatures:
             unknown = np.repeat(np.arange(len(first)), np.diff(indptr))[values == 1.0]
             norm -= np.bincount(unknown, minlength=len(first))
         return Teacher(labels, group, indptr, indices, values, norm, self.bias)
+
+
+class _WholeVectors:
+    """The distinct label vectors, found once: each label's own are these without its column."""
+
+    def __init__(self, correction: sp.csr_matrix, keys: np.ndarray):
+        n_labels = correction.shape[1]
+        c, everyone = correction, np.arange(n_labels, dtype=np.int32)
+        rows = np.arange(correction.shape[0])
+        self._group, first = group_equal_rows(c.indptr, c.indices, c.data, rows, everyone, keys)
+        vectors = restrict_rows(c.indptr, c.indices, c.data, first, everyone)
+        self._indptr, self._indices, self._values = vectors
+        self._twin = groups_with_one_less(*vectors, keys)
+        self._by_column = np.argsort(self._indices, kind="stable")
+        self._column = np.searchsorted(self._indices[self._by_column], np.arange(n_labels + 1))
+
+    def without(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Group of each row, and indptr, indices, values of the groups, column i taken out."""
+        entries = self._by_column[self._column[i] : self._column[i + 1]]
+        vectors = (self._indptr, self._indices, self._values)
+        return drop_column(self._group, *vectors, self._twin, entries, i)

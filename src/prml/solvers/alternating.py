@@ -35,6 +35,7 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 FIRST_INNER_GAP = 0.1
 INNER_GAP_SHRINK = 0.7
 MAX_INNER_ROUNDS = 60
+NEWTON_STEPS = 4
 
 
 class Alternation:
@@ -170,10 +171,7 @@ class Alternation:
     def lower_bound(self) -> float:
         """The global bound that the multipliers of the D-step certify."""
         t = scale_into_ball(np.array([label.m_row for label in self.labels]), self.gamma1**0.5)
-        parts = [
-            label.dual_parts(problem)
-            for label, problem in zip(self.labels, self.problems, strict=True)
-        ]
+        parts = [label.dual_parts() for label in self.labels]
         return float(sum(t * gain - cost for gain, cost in parts))
 
 
@@ -199,7 +197,7 @@ def solve_fixed_metric(
             placed = problem._replace(omega=float(omega), centre=centre)
             label.sweep(placed, full=round_ % 5 == 0)
             if newton:
-                label.newton(placed)
+                label.newton(placed, NEWTON_STEPS)
             if round_ % 3 == 2:
                 label.pay(placed)
             M[i] = label.m_row
@@ -215,7 +213,7 @@ def solve_fixed_metric(
             loops.margins(problem, z, m)
             wt, wt0 = label.teacher(problem)
             upper += fit_teacher(problem, m, wt, wt0, label.alpha, label.beta).objective
-            gain, cost = label.dual_parts(problem)
+            gain, cost = label.dual_parts()
             lower += gain - cost
         new_gap = relative_gap(upper, lower)
         newton = newton or new_gap > 0.7 * gap

@@ -23,7 +23,7 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 if TYPE_CHECKING:
     from prml.solvers.lowrank import Coupling, LowRankSolution
 
-CHECKPOINT_FORMAT = 2  # 1 had no offset of the teachers
+CHECKPOINT_FORMAT = 3  # 2 had one switch for the effort of the turns, 1 no offset of the teachers
 SECONDS_BETWEEN_WRITES = 5.0
 LARGEST_SHARE = 0.05  # of the time may go into writing
 SECONDS_AFTER_FAILURE = 60.0  # before the next try
@@ -207,7 +207,7 @@ def _state(rounds: "Coupling", best: "LowRankSolution") -> dict[str, Any]:
         "factors": tuple(rounds.factors),
         "rho": rounds.rho,
         "round": rounds.round,
-        "use_newton": bool(rounds.use_newton),
+        "effort": rounds.effort,
         "last_gap": np.array(rounds.last_gap),
         "best_factors": tuple(best.factors),
         "best_wt0": best.wt0,
@@ -252,7 +252,7 @@ def _fill(rounds: "Coupling", best: "LowRankSolution", kept: dict[str, Any]) -> 
     rounds.factors = Factors(*kept["factors"])
     rounds.V = rounds.factors.product()
     rounds.rho, rounds.round = kept["rho"], kept["round"]
-    rounds.use_newton, rounds.last_gap = kept["use_newton"], float(kept["last_gap"])
+    rounds.effort, rounds.last_gap = int(kept["effort"]), float(kept["last_gap"])
     return best._replace(
         factors=Factors(*kept["best_factors"]),
         wt=_split(*kept["best_wt"]),

@@ -33,19 +33,26 @@ def fit_teacher(
     *,
     n_steps: int = 6,
     lift: Lift | None = None,
+    enough: float = 0.0,
 ) -> TeacherFit:
-    """Improve (wt, wt0) at the margins m by a few Newton steps; the result is feasible.
+    """Make (wt, wt0) feasible at the margins m, and improve it by a few Newton steps.
 
     alpha and beta are the multipliers near which the optimum is expected; they are not changed.
+    They bound the optimum from below: no step is taken where the repaired teacher is within
+    `enough` of that bound.
     """
     p = without_rows(problem)
     lift = lift_direction(p) if lift is None else lift
+    cheapest = np.empty(len(p.norm), dtype=np.int64)
+    loops.cheapest_entries(p, cheapest)
     wt, offset = wt.copy(), np.array([wt0 - wt.sum()])
     z, xi = np.zeros(1), np.empty(len(p.norm))
     loops.slacks(p, offset[0], wt, xi)
-    best = _repaired(p, m, wt, wt0, xi, lift)
+    best = _repaired(p, m, wt, wt0, xi, lift, cheapest)
     if len(m) == 0:
         return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
+    if enough > 0.0 and best.objective - _lower_bound(p, m, alpha, beta) <= enough:
+        return best
     if p.n_teachers == 0 and not p.teacher_bias:
         return best
     m = m.copy()
@@ -57,7 +64,7 @@ def fit_teacher(
         loops.newton_step(p, z, wt, offset, m, xi, alpha, beta, rho, rho_beta, 50, 0.1)
         loops.multipliers(p, m, xi, alpha, beta, rho, rho_beta, *room)
         alpha, beta = room[0].copy(), room[1].copy()
-        point = _repaired(p, m, wt, p.teacher_bias * (offset[0] + wt.sum()), xi, lift)
+        point = _repaired(p, m, wt, p.teacher_bias * (offset[0] + wt.sum()), xi, lift, cheapest)
         gain = best.objective - point.objective
         if gain > 0.0:
             best = point
@@ -74,7 +81,14 @@ def without_rows(problem: Problem) -> Problem:
     return problem._replace(X=empty, centre=np.zeros(1), omega=1.0)
 
 
-def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift) -> TeacherFit:
+def _lower_bound(p: Problem, m, alpha, beta) -> float:
+    sigma = np.empty(len(p.norm))
+    loops.group_sums(p, alpha, beta, sigma)
+    return loops.dual_value(p, alpha, np.zeros(1), sigma) - float(alpha @ m)
+
+
+def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift, cheapest) -> TeacherFit:
+    """The cheaper of two repairs: along the lift, or by raising single labels of the teacher."""
     if lift.forced is not None:
         wt = wt - lift.forced @ (lift.forced.T @ wt)
         xi = np.empty(len(p.norm))
@@ -82,7 +96,14 @@ def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift) -> TeacherFit:
     r = loops.smallest_lift(p, m, xi, lift.xi)
     if not np.isfinite(r):
         return TeacherFit(wt, wt0, np.inf)
-    wt = wt + r * lift.wt
-    wt0 = wt0 + r * lift.wt0
-    value = loops.primal_value(p, np.zeros(1), wt, wt0 - wt.sum(), m, xi + r * lift.xi)
-    return TeacherFit(wt, wt0, value)
+    lifted, lifted0 = wt + r * lift.wt, wt0 + r * lift.wt0
+    offset, nothing = lifted0 - lifted.sum(), np.zeros(1)
+    value = loops.primal_value(p, nothing, lifted, offset, m, xi + r * lift.xi)
+    if p.teacher_bias and r > 0.0:
+        raised = np.empty_like(wt)
+        cost, offset = loops.cheapest_repair(
+            p, nothing, wt, wt0 - wt.sum(), m, xi, r, cheapest, raised
+        )
+        if cost < value:
+            return TeacherFit(raised, float(offset + raised.sum()), cost)
+    return TeacherFit(lifted, lifted0, value)

@@ -46,8 +46,12 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 # Measured on yeast, enron, corel5k and bibtex, C from 1e-3 to .1, theta 2 and inf.
 EVALUATE_EVERY = 4
 FULL_SWEEP_EVERY = 5
-SWEEPS, TEACHER_SWEEPS = 2, 1
+# A label's turn: pair sweeps and Newton steps, more of them once the gap falls slowly.
+EFFORTS = ((1, 0), (3, 0), (8, 0), (3, 4))
+SLOW = (0.7, 0.9, 0.97)  # the next effort follows when so much of the last gap is left
+TEACHER_SWEEPS = 1
 ACTIVE_MARGIN = 0.1  # examples whose margin exceeds 1 by less stay in the sweep
+TEACHER_SHARE = 0.3  # of the gap that the teachers' own inaccuracy may make up
 OVER_RELAXATION = 1.6
 BALANCE = 1.3  # ratio of the residuals beyond which rho is changed
 
@@ -72,6 +76,11 @@ def n_threads(n_jobs: int | None) -> int:
     return asked if n_jobs is not None and n_jobs > 0 else min(asked, cpu_count())
 
 
+def no_factors(shape: tuple[int, int]) -> Factors:
+    """The zero matrix."""
+    return Factors(np.zeros((shape[0], 0)), np.zeros(0), np.zeros((0, shape[1])))
+
+
 class LabelState:
     """What the solver keeps of one label between its turns."""
 
@@ -86,28 +95,29 @@ class LabelState:
         self.active = np.arange(len(problem.rows))
         self.kappa = hold_on_offset(problem)
         self.rng = rng
+        self.gamma2, self.teacher_bias = problem.gamma2, problem.teacher_bias
         self.rho = 1.0  # of the Newton steps, in units of 1 / (omega mean |x|^2)
 
     def teacher(self, problem: Problem) -> tuple[np.ndarray, float]:
         """wt and wt0 as the sweeps have them."""
         return teacher_of(problem, self.u, self.s)
 
-    def dual_parts(self, problem: Problem) -> tuple[float, float]:
+    def dual_parts(self) -> tuple[float, float]:
         """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value.
 
         Here wt and wt0 are those of the multipliers alone: no hold on the offset.
         """
-        wt, total = self.u - self.s[0], problem.teacher_bias * self.s[0]
-        return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / problem.gamma2
+        wt, total = self.u - self.s[0], self.teacher_bias * self.s[0]
+        return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / self.gamma2
 
-    def sweep(self, problem: Problem, full: bool) -> None:
-        """Two pair sweeps over the active examples, before them one over all when `full`."""
+    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2) -> None:
+        """Pair sweeps over the active examples, before them one over all when `full`."""
         if full:
             order = self.rng.permutation(len(problem.rows))
             room = np.empty(len(order), np.int64)
             self.active = room[: self._visit(problem, order, 1, self.kappa, room)].copy()
         order = self.rng.permutation(self.active)
-        self._visit(problem, order, SWEEPS, self.kappa, np.empty_like(order))
+        self._visit(problem, order, n_sweeps, self.kappa, np.empty_like(order))
 
     def pay(self, problem: Problem) -> None:
         """A sweep without the hold on the offset: the dual value charges for what it owes."""
@@ -121,7 +131,7 @@ class LabelState:
         state = (self.alpha, self.beta, self.m_row, self.u, self.s)
         return visit(problem, order, n_sweeps, TEACHER_SWEEPS, *state, kappa, ACTIVE_MARGIN, room)
 
-    def newton(self, problem: Problem, max_steps: int = 4) -> None:
+    def newton(self, problem: Problem, max_steps: int) -> None:
         """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""
         p = problem
         n, n_groups = len(p.rows), len(p.norm)
@@ -167,11 +177,33 @@ class Coupling:
         self.root = float(np.sqrt(gamma1))
         self.n_jobs = n_threads(n_jobs)
         self.V, self.dual = np.zeros((n_labels, width)), np.zeros((n_labels, width))
-        self.factors = Factors(np.zeros((n_labels, 0)), np.zeros(0), np.zeros((0, width)))
+        self.factors = no_factors(self.V.shape)
         self.rho = 1.0
         self.round = 0
-        self.use_newton = False
+        self.effort = 0
         self.last_gap = float("inf")
+        self.enough = 0.0  # accuracy asked of a label's teacher when a predictor is judged
+        self.should_stop: Callable[[], bool] = lambda: False  # asked before every label's turn
+
+    def start_from_constants(self, training_set: TrainingSet, members: np.ndarray) -> None:
+        """Begin at the majority of every label: rank one, and its multipliers are known.
+
+        Labels that have nothing better than a constant, the most of a large set, are then solved.
+        """
+        targets = training_set.targets
+        known = np.full(targets.n_labels, float(training_set.n_samples))
+        if targets.missing is not None:
+            known -= np.asarray(targets.missing.sum(axis=0)).ravel()
+        present = np.asarray(targets.positives.sum(axis=0)).ravel()
+        sign = np.where(2 * present > known, 1.0, -1.0) * (known > 0)
+        size = float(np.linalg.norm(sign))
+        if size == 0.0 or not training_set.X.bias:
+            return
+        self.V[:, -1] = sign[members]
+        self.dual[:, -1] = self.root * sign[members] / size
+        constant = np.zeros((1, self.V.shape[1]))
+        constant[0, -1] = 1.0
+        self.factors = Factors(sign[members, None] / size, np.array([size]), constant)
 
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
@@ -210,6 +242,12 @@ class Coupling:
         dual_residual = self.rho * float(np.linalg.norm(V - self.V))
         self.V = V
         return primal_residual, dual_residual
+
+    def work_harder(self, gap: float) -> None:
+        """More sweeps a turn when the gap has fallen too slowly since it was last known."""
+        if self.effort < len(SLOW) and gap > SLOW[self.effort] * self.last_gap:
+            self.effort += 1
+        self.last_gap = gap
 
     def balance(self, primal_residual: float, dual_residual: float) -> None:
         """Change rho when one residual outweighs the other; fewer changes as rounds go by."""
@@ -254,6 +292,8 @@ class Splitting(Coupling):
             self.lifts = lifts
             if not all(feasible):
                 raise InfeasibleError([int(i) for i in self.members[~np.array(feasible)]])
+        if starts is None:
+            self.start_from_constants(training_set, self.members)
 
     def each_label(self, work: Callable[[int], object]) -> list:
         """Run `work` on every label; threads share the labels out, results keep their order."""
@@ -270,15 +310,18 @@ class Splitting(Coupling):
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
         full = self.round < 3 or self.round % FULL_SWEEP_EVERY == 0
+        n_sweeps, newton_steps = EFFORTS[self.effort]
 
         def turn(i: int) -> None:
+            if self.should_stop():
+                return
             centre = self.V[i] - self.dual[i] / self.rho
             problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
-            self.labels[i].sweep(problem, full)
-            if self.use_newton:
+            self.labels[i].sweep(problem, full, n_sweeps)
+            if newton_steps:
                 # the rounds are slow: whoever was left out may be why
                 self.labels[i].active = np.arange(len(problem.rows))
-                self.labels[i].newton(problem)
+                self.labels[i].newton(problem, newton_steps)
             if (self.round + 1) % EVALUATE_EVERY == 0:
                 self.labels[i].pay(problem)
 
@@ -300,7 +343,8 @@ class Splitting(Coupling):
             m = np.empty(len(problem.rows))
             loops.margins(problem, enlargement * self.V[i], m)
             wt, wt0 = label.teacher(problem)
-            return fit_teacher(problem, m, wt, wt0, label.alpha, label.beta, lift=self.lifts[i])
+            state = (m, wt, wt0, label.alpha, label.beta)
+            return fit_teacher(problem, *state, lift=self.lifts[i], enough=self.enough)
 
         fits = self.each_label(judge)
         total = float(sum(fit.objective for fit in fits))
@@ -331,7 +375,7 @@ class Splitting(Coupling):
 
     def dual_parts(self) -> tuple[float, float]:
         """The two parts of the dual value, summed over the labels."""
-        parts = [label.dual_parts(self._problems[i]) for i, label in enumerate(self.labels)]
+        parts = [label.dual_parts() for label in self.labels]
         return float(sum(gain for gain, _ in parts)), float(sum(cost for _, cost in parts))
 
     def feasible_multipliers(self, t: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -349,7 +393,7 @@ class Splitting(Coupling):
             for k, i in enumerate(self.members)
         ]
         best = LowRankSolution(
-            self.factors,
+            no_factors(self.V.shape),
             [fit.wt for fit in fits],
             np.array([fit.wt0 for fit in fits]),
             [],
@@ -435,25 +479,36 @@ def run_rounds(
 ) -> LowRankSolution:
     """Rounds until the bounds are `tol` apart, wherever the labels are."""
     best = rounds.best_of_nothing()
+    rounds.should_stop = lambda: monitor.remaining <= 0
     if checkpoint is not None:
         best = checkpoint.restore(rounds, best)
     last_bound = best.dual_objective
+    # What is known without the judgement that an end forces: who goes on has the same rounds.
+    resumable = best
     with threadpool_limits(rounds.n_jobs):
         try:
             while rounds.round < max_iter and not monitor.out_of_time:
                 residuals = rounds.step()
                 last = rounds.round >= max_iter or monitor.remaining <= 0
-                if rounds.round % EVALUATE_EVERY and not last:
+                is_due = rounds.round % EVALUATE_EVERY == 0
+                if not is_due and not last:
                     continue
                 best = rounds.with_lower_bound(best)
                 rise = relative_gap(best.dual_objective, last_bound)
                 last_bound = best.dual_objective
                 # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
-                if rise > max(3.0 * tol, 0.03) and not last:
+                is_rising = rise > max(3.0 * tol, 0.03)
+                if is_due and is_rising:
                     rounds.balance(*residuals)
-                    if checkpoint is not None:
-                        checkpoint.save(rounds, best)
-                    continue
+                    resumable = best
+                    if not last:
+                        if checkpoint is not None:
+                            checkpoint.save(rounds, best)
+                        continue
+                needed = max(tol, TEACHER_SHARE * min(rounds.last_gap, 1.0))
+                rounds.enough = TEACHER_SHARE * needed * best.objective / len(rounds.V)
+                if monitor.remaining <= 0:
+                    rounds.enough = np.inf  # the repair alone: the time is up
                 best = rounds.with_upper_bound(best)
                 gap = relative_gap(best.objective, best.dual_objective)
                 stop = monitor.record(
@@ -463,10 +518,10 @@ def run_rounds(
                     gap=gap,
                     rank=best.factors.rank,
                 )
-                # sweeps bring the first digits; when they slow down, Newton steps take over
-                rounds.use_newton = rounds.use_newton or gap > 0.7 * rounds.last_gap
-                rounds.last_gap = gap
-                rounds.balance(*residuals)  # before the end too: who goes on has the same rounds
+                if is_due and not is_rising:
+                    rounds.balance(*residuals)
+                    rounds.work_harder(gap)
+                    resumable = best
                 if gap <= tol or stop or last:
                     break
                 if checkpoint is not None:
@@ -478,5 +533,5 @@ def run_rounds(
         else:
             if checkpoint is not None:
                 gap = relative_gap(best.objective, best.dual_objective)
-                checkpoint.close(rounds, best, solved=gap <= tol)
+                checkpoint.close(rounds, resumable, solved=gap <= tol)
     return best
