@@ -3,8 +3,10 @@
 import numpy as np
 
 from prml.loops import svmplus as loops
+from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.svmplus import cold_start, hold_on_offset
 from prml.solvers.training_set import Hyperparameters, TrainingSet
+from prml.solvers.visiting_order import shuffled
 
 
 class DStep:
@@ -32,12 +34,13 @@ class DStep:
 
     def epoch(self, rng: np.random.Generator) -> None:
         """Every pair (alpha_ij, beta_ij) once: z_i = G[i] @ M goes through label i's sweep."""
+        rows = CoupledRows(self.G, self.M)
         for i, problem in enumerate(self.problems):
             omega = self.G[i, i]
-            z = self.G[i] @ self.M
+            z = rows.row(i)
             centre = z - omega * self.M[i]
             turn = problem._replace(omega=omega, centre=centre)
-            order = rng.permutation(len(problem.rows))
+            order = shuffled(rng, np.arange(len(problem.rows)))
             state = (self.alpha[i], self.beta[i], z, *self.sums[i])
             loops.sweep(turn, order, *state, self.kappa[i], 0.0, self.room)
-            self.M[i] = (z - centre) / omega
+            rows.change(i, (z - centre) / omega)

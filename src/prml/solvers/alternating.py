@@ -26,6 +26,7 @@ from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
+from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.lowrank import LabelState, LowRankSolution, n_threads
 from prml.solvers.spectral import Factors, scale_into_ball
@@ -189,18 +190,19 @@ def solve_fixed_metric(
     M = np.array([label.m_row for label in labels])
     gap, newton = np.inf, False
     for round_ in range(MAX_INNER_ROUNDS):
+        rows = CoupledRows(G, M)
         for i, (problem, label) in enumerate(zip(problems, labels, strict=True)):
             omega = G[i, i]
             if omega <= max(1e-12 * G.max(), 1e-100):  # less, and steps overflow
                 continue
-            centre = G[i] @ M - omega * M[i]
+            centre = rows.row(i) - omega * M[i]
             placed = problem._replace(omega=float(omega), centre=centre)
             label.sweep(placed, full=round_ % 5 == 0)
             if newton:
                 label.newton(placed, NEWTON_STEPS)
             if round_ % 3 == 2:
                 label.pay(placed)
-            M[i] = label.m_row
+            rows.change(i, label.m_row)
         if should_stop():
             break
         if round_ % 3 != 2:

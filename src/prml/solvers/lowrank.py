@@ -42,6 +42,7 @@ from prml.solvers.svmplus import (
     teacher_of,
 )
 from prml.solvers.training_set import Hyperparameters, TrainingSet
+from prml.solvers.visiting_order import shuffled
 
 # Measured on yeast, enron, corel5k and bibtex, C from 1e-3 to .1, theta 2 and inf.
 EVALUATE_EVERY = 4
@@ -113,10 +114,10 @@ class LabelState:
     def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2) -> None:
         """Pair sweeps over the active examples, before them one over all when `full`."""
         if full:
-            order = self.rng.permutation(len(problem.rows))
+            order = shuffled(self.rng, np.arange(len(problem.rows)))
             room = np.empty(len(order), np.int64)
             self.active = room[: self._visit(problem, order, 1, self.kappa, room)].copy()
-        order = self.rng.permutation(self.active)
+        order = shuffled(self.rng, self.active)
         self._visit(problem, order, n_sweeps, self.kappa, np.empty_like(order))
 
     def pay(self, problem: Problem) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scale_teacher, sweep_teacher
+from prml.solvers.visiting_order import shuffled
 
 # Chosen on halves of yeast, enron, corel5k and bibtex, C from 1e-3 to 20, theta 2 and inf.
 SWEEPS_A_ROUND = 8  # the first of them over all examples, the others over the active ones
@@ -215,7 +216,7 @@ def _sweep(best: _Best, alpha, beta, tol, max_sweeps, rng, should_stop) -> tuple
     while True:
         active = np.arange(n)
         for turn in range(min(SWEEPS_A_ROUND, max_sweeps - n_sweeps)):
-            order = rng.permutation(active)
+            order = shuffled(rng, active)
             n_active = loops.sweep(p, order, alpha, beta, z, u, s, kappa, near, room)
             sweep_teacher(p, beta, u, s, kappa)
             active = room[:n_active].copy() if turn == 0 else active
