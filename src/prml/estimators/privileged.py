@@ -301,7 +301,9 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
             return self.intercept_ + kernel_scores(
                 X, self._kernel(), self.landmarks_, self.landmark_coef_
             )
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+        scores += self.intercept_
+        return scores
 
     def predict_proba(self, X) -> np.ndarray:
         """Map scores to (0, 1), 0 to 1/2, by the logistic function.

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
 
 from prml.estimators import parameters as allowed
 from prml.estimators.privileged import PrivilegedEstimator
@@ -24,6 +26,7 @@ from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 MAX_CAPPED_ROUNDS = 10
+DENSE_SPEED = 8.0  # multiplications of a dense product in the time of one with a sparse matrix
 
 
 class PrML(PrivilegedEstimator):
@@ -298,3 +301,13 @@ class PrML(PrivilegedEstimator):
         self.n_iter_ = max(1, solution.n_iter)
         flat = np.abs(self.coef_).max(axis=1, initial=0.0) <= 1e-12
         self.degenerate_labels_ = np.flatnonzero(flat)
+
+    def _scores(self, X) -> np.ndarray:
+        n_labels, rank = self.codes_.shape
+        n_entries, speed = (X.nnz, DENSE_SPEED) if sp.issparse(X) else (X.size, 1.0)
+        through_factors = rank * (n_entries + X.shape[0] * n_labels / speed)
+        if not self._is_linear or through_factors >= n_entries * n_labels:
+            return super()._scores(X)
+        scores = safe_sparse_dot(X, self.components_.T, dense_output=True) @ self.codes_.T
+        scores += self.intercept_
+        return scores
