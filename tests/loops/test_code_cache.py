@@ -1,5 +1,9 @@
 """What is here: the cache of compiled loops: processes that save at once, sources that change."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
@@ -52,3 +56,24 @@ def test_code_of_other_sources_is_not_loaded(tmp_path, changed):
     new.save("float64", "new code")
     assert new.load("float64") == "new code"
     assert old.load("float64") in (None, "old code")
+
+
+def test_who_waits_for_the_compiler_is_told_once(tmp_path):
+    pty = pytest.importorskip("pty")
+    program = (
+        "import numpy as np; from prml.metrics import hamming_loss;"
+        "hamming_loss(np.eye(3), np.eye(3)); hamming_loss(np.eye(3), np.eye(3) > 0)"
+    )
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = []
+    for _ in range(2):  # the second process finds the code on disk
+        subprocess.run([sys.executable, "-c", program], check=True, env=env, stderr=theirs)
+        os.write(theirs, b"end\n")
+        text = b""
+        while not text.endswith(b"end\r\n"):
+            text += os.read(ours, 4096)
+        told.append(text.count(b"compiling"))
+    os.close(ours)
+    os.close(theirs)
+    assert told == [1, 0]

@@ -7,6 +7,7 @@ the index that names it, and counts only for the sources of all loops that it wa
 """
 
 import hashlib
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,15 +52,29 @@ class ForgivingCache:
 
     def load_overload(self, *args: Any) -> Any:
         try:
-            return self._cache.load_overload(*args)
+            found = self._cache.load_overload(*args)
         except Exception:  # damage can say anything; None means: compile
-            return None
+            found = None
+        if found is None:
+            say_that_it_compiles()
+        return found
 
     def save_overload(self, *args: Any) -> None:
         try:
             self._cache.save_overload(*args)
         except Exception:  # also a spoiled index, which numba reads before it adds to it
             return
+
+
+@cache
+def say_that_it_compiles() -> None:
+    """One line a process, to who is watching: why a first fit may take half a minute."""
+    if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(
+            "prml: compiling its loops for this machine; later runs find them on disk.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def make_safe(dispatcher: Any) -> Any:
