@@ -1,10 +1,10 @@
-"""What is here: the figures as JSON, with the machine and the command behind each."""
+"""What is here: the figures as JSON and as a table, with the machine and the commands behind."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bars import BARS, Figure, verdict
+from benchmarks.bars import BARS, Figure, as_table, verdict
 from prml.datasets.atomic_file import replacing
 
 PATH = Path(__file__).parent / "results" / "speed.json"
@@ -30,6 +30,28 @@ def keep(path: Path, figures: list[Figure], machine: dict[str, Any], command: st
     text = json.dumps({"machine": machine, "figures": entries}, indent=1)
     with replacing(path) as out:
         out.write(text.encode() + b"\n")
+    with replacing(path.with_suffix(".md")) as out:
+        out.write(as_page(entries, machine).encode())
+
+
+def as_page(entries: list[dict[str, Any]], machine: dict[str, Any]) -> str:
+    """The figures as a page of Markdown."""
+    figures = [Figure(*(entry[name] for name in Figure._fields)) for entry in entries]
+    commands = dict.fromkeys(entry["command"] for entry in entries)
+    return "\n".join(
+        [
+            "# Speed beside LIBLINEAR",
+            "",
+            "Ratios measured in one run on the same split and as many threads; made by",
+            "",
+            *(f"    {command}" for command in commands),
+            "",
+            "on " + ", ".join(f"{name} {value}" for name, value in machine.items()) + ".",
+            "",
+            as_table(figures),
+            "",
+        ]
+    )
 
 
 def _key(entry: dict[str, Any]) -> tuple[str, str, str]:

@@ -216,7 +216,8 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
         seconds=None if seconds is None else SEARCH_SHARE * seconds,
         grid=quick_grid(method) if setup == "quick" else None,
     )
-    limit = None if seconds is None else (1.0 - SEARCH_SHARE) * seconds
+    share = 1.0 - SEARCH_SHARE if found.n_rows else 1.0  # nothing was searched: all of it
+    limit = None if seconds is None else share * seconds
     setting = Setting(data.Y.shape[1], trial, jobs, limit, searching=False)
     before = time.perf_counter()
     model = method.build(found.parameters, setting).fit(parts.X_train, parts.Y_train)
