@@ -208,7 +208,6 @@ def _state(rounds: "Coupling", best: "LowRankSolution") -> dict[str, Any]:
         "rho": rounds.rho,
         "round": rounds.round,
         "effort": rounds.effort,
-        "rates": rounds.rates,
         "last_gap": np.array(rounds.last_gap),
         "best_factors": tuple(best.factors),
         "best_wt0": best.wt0,
@@ -228,10 +227,9 @@ def _check_sizes(rounds: "Coupling", kept: dict[str, Any]) -> None:
         "rng": (len(rounds.labels), _PCG64_WORDS),
         "dual": rounds.dual.shape,
         "best_wt0": (len(rounds.labels),),
-        "rates": rounds.rates.shape,
     }
     fits = all(kept[name].shape == shape for name, shape in expected.items())
-    fits = fits and 0 <= int(kept["effort"]) < len(rounds.rates)
+    fits = fits and kept["effort"] in range(rounds.n_efforts)
     for name in ("alpha", "beta", "u"):
         sizes = [len(getattr(label, name)) for label in rounds.labels]
         fits = fits and kept[name][1].tolist() == sizes and len(kept[name][0]) == sum(sizes)
@@ -255,8 +253,7 @@ def _fill(rounds: "Coupling", best: "LowRankSolution", kept: dict[str, Any]) -> 
     rounds.factors = Factors(*kept["factors"])
     rounds.V = rounds.factors.product()
     rounds.rho, rounds.round = kept["rho"], kept["round"]
-    rounds.effort, rounds.rates = int(kept["effort"]), kept["rates"]
-    rounds.last_gap = float(kept["last_gap"])
+    rounds.effort, rounds.last_gap = kept["effort"], float(kept["last_gap"])
     return best._replace(
         factors=Factors(*kept["best_factors"]),
         wt=_split(*kept["best_wt"]),

@@ -47,9 +47,9 @@ from prml.solvers.visiting_order import shuffled
 # Measured on yeast, enron, corel5k and bibtex, C from 1e-3 to .1, theta 2 and inf.
 EVALUATE_EVERY = 4
 FULL_SWEEP_EVERY = 5
-# A label's turn: pair sweeps and Newton steps, and about what they cost, in sweeps.
-EFFORTS = ((1, 0, 1.5), (3, 0, 3.5), (8, 0, 8.5), (3, 4, 25.0))
-SLOW = (0.7, 0.9, 0.97, 0.0)  # a larger effort is tried when so much of the last gap is left
+# A label's turn: pair sweeps and Newton steps, more of them once the gap falls slowly.
+EFFORTS = ((1, 0), (3, 0), (8, 0), (3, 4))
+SLOW = (0.85, 0.93, 0.97)  # the next effort follows when so much of the last gap is left
 TEACHER_SWEEPS = 1
 ACTIVE_MARGIN = 0.1  # examples whose margin exceeds 1 by less stay in the sweep
 TEACHER_SHARE = 0.3  # of the gap that the teachers' own inaccuracy may make up
@@ -173,6 +173,7 @@ class Coupling:
     """
 
     labels: list[LabelState]
+    n_efforts = len(EFFORTS)
 
     def __init__(self, n_labels: int, width: int, gamma1: float, n_jobs: int | None):
         self.root = float(np.sqrt(gamma1))
@@ -182,7 +183,6 @@ class Coupling:
         self.rho = 1.0
         self.round = 0
         self.effort = 0
-        self.rates = np.full(len(EFFORTS), np.nan)  # what an effort brought when it was last made
         self.last_gap = float("inf")
         self.enough = 0.0  # accuracy asked of a label's teacher when a predictor is judged
         self.should_stop: Callable[[], bool] = lambda: False  # asked before every label's turn
@@ -245,23 +245,14 @@ class Coupling:
         self.V = V
         return primal_residual, dual_residual
 
-    def choose_effort(self, gap: float) -> None:
-        """The effort that lately lowered the gap most for its cost; when all is slow, a larger one.
+    def work_harder(self, gap: float) -> None:
+        """A larger effort from here on when the gap has fallen too slowly since it was last known.
 
-        The cost is counted, not timed: a fit must not depend on what else the machine does.
+        Never a smaller one: what Newton steps bring is seen only some rounds later.
         """
-        left = gap / self.last_gap if self.last_gap > 0.0 else 0.0
+        if self.effort < len(SLOW) and gap > SLOW[self.effort] * self.last_gap:
+            self.effort += 1
         self.last_gap = gap
-        if not 0.0 < left < np.inf:
-            return
-        rate = -np.log(left) / EFFORTS[self.effort][-1]
-        before = self.rates[self.effort]
-        self.rates[self.effort] = rate if np.isnan(before) else (rate + before) / 2.0
-        larger = self.effort + 1
-        if larger < len(EFFORTS) and np.isnan(self.rates[larger]) and left > SLOW[self.effort]:
-            self.effort = larger
-        else:
-            self.effort = int(np.nanargmax(self.rates))
 
     def balance(self, primal_residual: float, dual_residual: float) -> None:
         """Change rho when one residual outweighs the other; fewer changes as rounds go by."""
@@ -324,7 +315,7 @@ class Splitting(Coupling):
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
         full = self.round < 3 or self.round % FULL_SWEEP_EVERY == 0
-        n_sweeps, newton_steps, _ = EFFORTS[self.effort]
+        n_sweeps, newton_steps = EFFORTS[self.effort]
 
         def turn(i: int) -> None:
             if self.should_stop():
@@ -534,7 +525,7 @@ def run_rounds(
                 )
                 if is_due and not is_rising:
                     rounds.balance(*residuals)
-                    rounds.choose_effort(gap)
+                    rounds.work_harder(gap)
                     resumable = best
                 if gap <= tol or stop or last:
                     break
