@@ -13,7 +13,7 @@ import numpy as np
 from prml.loops import svmplus as loops
 from prml.loops.teacher import visit
 from prml.solvers.given_margins import fit_teacher
-from prml.solvers.lowrank import LabelState
+from prml.solvers.label_state import LabelState
 from prml.solvers.svmplus import relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 

@@ -8,7 +8,7 @@ import pytest
 from prml import PrBR, PrML
 from prml.privileged import LabelFeatures
 from prml.solvers.alternating import solve_fixed_metric
-from prml.solvers.lowrank import LabelState
+from prml.solvers.label_state import LabelState
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 from prml.targets import read_targets
 

@@ -25,10 +25,11 @@ from threadpoolctl import threadpool_limits
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor, is_interrupt
-from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.coupled_rows import CoupledRows
+from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
-from prml.solvers.lowrank import LabelState, LowRankSolution, n_threads
+from prml.solvers.label_state import LabelState
+from prml.solvers.lowrank import LowRankSolution, n_threads
 from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.svmplus import relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet

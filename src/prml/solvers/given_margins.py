@@ -51,8 +51,9 @@ def fit_teacher(
     best = _repaired(p, m, wt, wt0, xi, lift, cheapest)
     if len(m) == 0:
         return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
-    if best.objective < np.inf and enough > 0.0:
-        if best.objective - _lower_bound(p, m, alpha, beta) <= enough:
+    if enough > 0.0 and best.objective < np.inf:
+        is_near = best.objective - _lower_bound(p, m, alpha, beta) <= enough
+        if is_near:
             return best
     if p.n_teachers == 0 and not p.teacher_bias:
         return best

@@ -1,0 +1,101 @@
+"""What is here: one label of the low-rank solvers between its turns, and what it does in one."""
+
+import numpy as np
+
+from prml.loops import svmplus as loops
+from prml.loops.svmplus import Problem
+from prml.loops.teacher import scale_teacher, visit
+from prml.solvers.svmplus import (
+    RHO_BETA_OVER_ALPHA,
+    cold_start,
+    curvature_of,
+    hold_on_offset,
+    teacher_of,
+)
+from prml.solvers.visiting_order import shuffled
+
+TEACHER_SWEEPS = 1  # after each pair sweep
+ACTIVE_MARGIN = 0.1  # examples whose margin exceeds 1 by less stay in the sweep
+
+
+class LabelState:
+    """What the solver keeps of one label between its turns."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator, start=None):
+        self.alpha: np.ndarray
+        self.beta: np.ndarray
+        self.alpha, self.beta = cold_start(problem) if start is None else start
+        self.u, self.s = np.empty(problem.n_teachers), np.empty(3)
+        self.m_row = np.empty(len(problem.centre))
+        plain = problem._replace(omega=1.0, centre=np.zeros(len(problem.centre)))
+        loops.dual_state(plain, self.alpha, self.beta, self.m_row, self.u, self.s)
+        self.active = np.arange(len(problem.rows))
+        self.kappa = hold_on_offset(problem)
+        self.rng = rng
+        self.gamma2, self.teacher_bias = problem.gamma2, problem.teacher_bias
+        self.rho = 1.0  # of the Newton steps, in units of 1 / (omega mean |x|^2)
+
+    def teacher(self, problem: Problem) -> tuple[np.ndarray, float]:
+        """wt and wt0 as the sweeps have them."""
+        return teacher_of(problem, self.u, self.s)
+
+    def dual_parts(self) -> tuple[float, float]:
+        """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value.
+
+        Here wt and wt0 are those of the multipliers alone: no hold on the offset.
+        """
+        wt, total = self.u - self.s[0], self.teacher_bias * self.s[0]
+        return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / self.gamma2
+
+    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2) -> None:
+        """Pair sweeps over the active examples, before them one over all when `full`."""
+        if full:
+            order = shuffled(self.rng, np.arange(len(problem.rows)))
+            room = np.empty(len(order), np.int64)
+            self.active = room[: self._visit(problem, order, 1, self.kappa, room)].copy()
+        order = shuffled(self.rng, self.active)
+        self._visit(problem, order, n_sweeps, self.kappa, np.empty_like(order))
+
+    def pay(self, problem: Problem) -> None:
+        """A sweep without the hold on the offset: the dual value charges for what it owes."""
+        offset = self.s[2]
+        scale_teacher(problem, self.beta, self.u, self.s)
+        self._visit(problem, self.active, 1, np.inf, np.empty_like(self.active))
+        scale_teacher(problem, self.beta, self.u, self.s)
+        self.s[2] = offset
+
+    def _visit(self, problem: Problem, order, n_sweeps: int, kappa: float, room) -> int:
+        state = (self.alpha, self.beta, self.m_row, self.u, self.s)
+        return visit(problem, order, n_sweeps, TEACHER_SWEEPS, *state, kappa, ACTIVE_MARGIN, room)
+
+    def newton(self, problem: Problem, max_steps: int) -> None:
+        """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""
+        p = problem
+        n, n_groups = len(p.rows), len(p.norm)
+        if n == 0:
+            return
+        z = p.centre + p.omega * self.m_row
+        wt, wt0 = self.teacher(p)
+        offset, m, xi = np.array([wt0 - wt.sum()]), np.empty(n), np.empty(n_groups)
+        loops.margins(p, z, m)
+        loops.slacks(p, offset[0], wt, xi)
+        zsum, sigma = self.m_row.copy(), np.empty(n_groups)
+        loops.group_sums(p, self.alpha, self.beta, sigma)
+        before = loops.dual_value(p, self.alpha, zsum, sigma)
+        rho = self.rho / curvature_of(p)
+        rho_beta = RHO_BETA_OVER_ALPHA * rho
+        alpha, beta, free = np.empty(n), np.empty(n_groups), np.empty(n, np.int64)
+        for _ in range(max_steps):
+            loops.newton_step(
+                p, z, wt, offset, m, xi, self.alpha, self.beta, rho, rho_beta, 100, 0.3
+            )
+            loops.multipliers(
+                p, m, xi, self.alpha, self.beta, rho, rho_beta, alpha, beta, free, zsum, sigma
+            )
+            if loops.dual_value(p, alpha, zsum, sigma) >= before:
+                self.alpha, self.beta, self.rho = alpha, beta, min(3.0 * self.rho, 1e3)
+                loops.dual_state(p, alpha, beta, z, self.u, self.s)
+                self.s[2] = offset[0]
+                self.m_row[:] = zsum
+                return
+        self.rho /= 3.0
