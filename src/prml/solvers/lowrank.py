@@ -43,7 +43,7 @@ EVALUATE_EVERY = 4
 FULL_SWEEP_EVERY = 5
 # A label's turn: pair sweeps and Newton steps, more of them once the gap falls slowly.
 EFFORTS = ((1, 0), (3, 0), (8, 0), (3, 4))
-SLOW = (0.85, 0.93, 0.97)  # the next effort follows when so much of the last gap is left
+SLOW = (0.95, 0.97, 0.98)  # the next effort follows when so much of the last gap is left
 TEACHER_SHARE = 0.3  # of the gap that the teachers' own inaccuracy may make up
 OVER_RELAXATION = 1.6
 BALANCE = 1.3  # ratio of the residuals beyond which rho is changed
