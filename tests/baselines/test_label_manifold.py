@@ -27,7 +27,8 @@ def test_same_optimum_as_clarabel(seed, k):
     best = np.square(B @ expected).sum()
     assert found.kkt_residual <= 1e-9
     assert (y * found.mu >= 1).all()
-    assert np.square(B @ found.mu).sum() == pytest.approx(best, rel=1e-6, abs=1e-9)
+    # feasible and no higher; lower means that the other solver (its older versions) gave up early
+    assert np.square(B @ found.mu).sum() <= best * (1 + 1e-6) + 1e-9
 
 
 def test_the_solution_itself_where_it_is_unique():

@@ -15,6 +15,7 @@ def make_wide(n_samples, n_labels, cardinality, seed=0):
     labels = rng.choice(n_labels, size=(n_samples, cardinality), p=popularity / popularity.sum())
     rows = np.repeat(np.arange(n_samples), cardinality)
     Y = sp.csr_matrix((np.ones(rows.size), (rows, labels.ravel())), shape=(n_samples, n_labels))
+    Y.sum_duplicates()  # older versions of SciPy leave them in
     Y.data[:] = 1
     return Y
 
