@@ -95,6 +95,27 @@ def test_the_teacher_of_given_margins_is_feasible_and_nearly_the_best(intercept)
         assert fit.objective <= exact_teacher(case, i, m) * (1 + 3e-3)
 
 
+@pytest.mark.parametrize("theta", [2.0, np.inf])
+def test_a_repaired_teacher_is_feasible_and_as_near_as_it_claims(theta):
+    case = make_case(3, n=40, theta=theta)
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        problem = problem_of(case, i)
+        z = rng.normal(size=5)
+        m = problem.sign * (case.features() @ z)
+        start = rng.normal(size=problem.n_teachers), 0.3, *cold_start(problem)
+        repaired = fit_teacher(problem, m, *start, enough=np.inf)
+        wt = np.r_[np.insert(repaired.wt, i, 0.0), repaired.wt0]
+        value, violation = oracles.label_value(case, i, z, wt)
+        assert violation <= 1e-8
+        assert repaired.objective == pytest.approx(value, rel=1e-9)
+        best = fit_teacher(problem, m, *start, n_steps=20)
+        distance = repaired.objective - best.objective
+        assert distance > 1e-3 * best.objective  # else the next line would say nothing
+        improved = fit_teacher(problem, m, *start, n_steps=20, enough=0.5 * distance)
+        assert improved.objective == best.objective
+
+
 def exact_teacher(case, i, m):
     """The optimum over the teacher alone, by a general solver: margins in place of features."""
     _, _, cost, v = case.label(i)
