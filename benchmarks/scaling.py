@@ -36,6 +36,9 @@ def draw(entries: list[dict]) -> Figure:
         ax.tick_params(labelsize=8)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
+    low, high = axes[0].get_ylim()
+    ticks = [t for k in range(-1, 6) for t in (10**k, 2 * 10**k, 5 * 10**k) if low <= t <= high]
+    axes[0].set_yticks(ticks, [f"{t:g}" for t in ticks])
     axes[0].set_ylabel("milliseconds an epoch", fontsize=9)
     axes[0].legend(frameon=False, fontsize=8, loc="upper left")
     return figure
