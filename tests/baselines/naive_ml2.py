@@ -1,23 +1,26 @@
-"""What is here: ML2's programmes as a general conic solver (clarabel) sees them."""
+"""What is here: ML2's programmes as general solvers (SciPy's nnls, clarabel) see them."""
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 
 def _solve(P, q, A, b, cones):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     P, A = sp.triu(sp.csc_matrix(P), format="csc"), sp.csc_matrix(A)
-    return np.asarray(clarabel.DefaultSolver(P, q, A, b, cones, settings).solve().x)
+    solution = clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
+    assert solution.status == clarabel.SolverStatus.Solved
+    return np.asarray(solution.x)
 
 
 def numerical_label(S, y):
     """Minimise mu' M mu subject to y mu >= 1."""
-    n = len(y)
-    B = np.eye(n) - S.toarray()
-    return _solve(B.T @ B, np.zeros(n), -np.diag(y), -np.ones(n), [clarabel.NonnegativeConeT(n)])
+    B = (np.eye(len(y)) - S.toarray()) * y
+    # y mu = 1 + s with s >= 0; an active-set method ends exactly, a conic one may give up early
+    return y * (1.0 + nnls(B, -B.sum(axis=1))[0])
 
 
 def regression_objective(Phi, mu, theta, C1, C2, epsilon):
