@@ -140,8 +140,4 @@ def check_size_of_values(X) -> None:
 
 def constant_targets(targets: Targets) -> np.ndarray:
     """Mark the labels that are all present or all absent among the known entries."""
-    counts = np.asarray(targets.positives.sum(axis=0)).ravel()
-    known = np.full(targets.n_labels, targets.n_samples, dtype=np.float64)
-    if targets.missing is not None:
-        known -= np.asarray(targets.missing.sum(axis=0)).ravel()
-    return (counts == 0) | (counts == known)
+    return (targets.present == 0) | (targets.present == targets.known)

@@ -44,6 +44,19 @@ class Targets(NamedTuple):
     def n_labels(self) -> int:
         return self.positives.shape[1]
 
+    @property
+    def present(self) -> np.ndarray:
+        """How many examples have each label, shape (n_labels,)."""
+        return np.asarray(self.positives.sum(axis=0)).ravel()
+
+    @property
+    def known(self) -> np.ndarray:
+        """For how many examples each label is known, shape (n_labels,)."""
+        known = np.full(self.n_labels, float(self.n_samples))
+        if self.missing is not None:
+            known -= np.asarray(self.missing.sum(axis=0)).ravel()
+        return known
+
 
 def read_targets(y: Any, *, allow_missing: bool = True, owner: str = "this estimator") -> Targets:
     """Read Y in any accepted form.

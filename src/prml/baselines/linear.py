@@ -137,7 +137,7 @@ class LinearBaseline(MultilabelEstimator):
             self.max_iter,
             _seed_from(self.random_state),
         )
-        self.prevalence_ = np.asarray(targets.positives.sum(axis=0)).ravel() / targets.n_samples
+        self.prevalence_ = targets.present / targets.n_samples
         self.constant_labels_ = np.flatnonzero(constant_targets(targets))
         if len(self.constant_labels_):
             names = [str(name) for name in self.label_names_[self.constant_labels_[:5]]]

@@ -343,6 +343,5 @@ class CentreCheckpoint(Checkpoint):
 
 def deal_labels(training_set: TrainingSet, n_blocks: int) -> list[np.ndarray]:
     """Deal the labels out to blocks of about the same work: frequent ones are dearer."""
-    counts = np.asarray(training_set.targets.positives.sum(axis=0)).ravel()
-    order = np.argsort(-counts, kind="stable")
+    order = np.argsort(-training_set.targets.present, kind="stable")
     return [np.sort(order[b::n_blocks]) for b in range(min(n_blocks, len(order)))]

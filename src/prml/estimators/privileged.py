@@ -154,10 +154,7 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
             return (by_class if sample_weight is None else by_class * sample_weight), None
         n_labels = targets.n_labels
         if self.class_weight == "balanced":
-            present = np.asarray(targets.positives.sum(axis=0)).ravel()
-            known = np.full(n_labels, float(targets.n_samples))
-            if targets.missing is not None:
-                known -= np.asarray(targets.missing.sum(axis=0)).ravel()
+            present, known = targets.present, targets.known
             absent = known - present
             return sample_weight, (
                 known / (2.0 * np.maximum(absent, 1.0)),
@@ -297,13 +294,16 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
             self.landmark_coef_ = feature_map.landmark_coef(self.coef_)
 
     def _scores(self, X) -> np.ndarray:
-        if not self._is_linear:
-            return self.intercept_ + kernel_scores(
-                X, self._kernel(), self.landmarks_, self.landmark_coef_
-            )
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+        if self._is_linear:
+            scores = self._linear_scores(X)
+        else:
+            scores = kernel_scores(X, self._kernel(), self.landmarks_, self.landmark_coef_)
         scores += self.intercept_
         return scores
+
+    def _linear_scores(self, X) -> np.ndarray:
+        """X times the coefficients, a new array."""
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True)
 
     def predict_proba(self, X) -> np.ndarray:
         """Map scores to (0, 1), 0 to 1/2, by the logistic function.

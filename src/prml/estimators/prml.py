@@ -302,12 +302,10 @@ class PrML(PrivilegedEstimator):
         flat = np.abs(self.coef_).max(axis=1, initial=0.0) <= 1e-12
         self.degenerate_labels_ = np.flatnonzero(flat)
 
-    def _scores(self, X) -> np.ndarray:
+    def _linear_scores(self, X) -> np.ndarray:
         n_labels, rank = self.codes_.shape
         n_entries, speed = (X.nnz, DENSE_SPEED) if sp.issparse(X) else (X.size, 1.0)
         through_factors = rank * (n_entries + X.shape[0] * n_labels / speed)
-        if not self._is_linear or through_factors >= n_entries * n_labels:
-            return super()._scores(X)
-        scores = safe_sparse_dot(X, self.components_.T, dense_output=True) @ self.codes_.T
-        scores += self.intercept_
-        return scores
+        if through_factors >= n_entries * n_labels:
+            return super()._linear_scores(X)
+        return safe_sparse_dot(X, self.components_.T, dense_output=True) @ self.codes_.T

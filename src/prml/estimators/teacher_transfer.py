@@ -209,8 +209,7 @@ def _read_pool(pool: Any, targets: Targets) -> np.ndarray:
     if isinstance(pool, numbers.Integral) and not isinstance(pool, bool):
         if int(pool) < 1:
             raise ValueError(f"TeacherTransfer: pool is {pool}; expected at least one label.")
-        counts = np.asarray(targets.positives.sum(axis=0)).ravel()
-        return np.sort(np.argsort(-counts, kind="stable")[: int(pool)])
+        return np.sort(np.argsort(-targets.present, kind="stable")[: int(pool)])
     positions = np.asarray(pool)
     if positions.ndim != 1 or len(positions) == 0 or positions.dtype.kind not in "iu":
         raise ValueError(

@@ -8,6 +8,7 @@ the index that names it, and counts only for the sources of all loops that it wa
 
 import hashlib
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,13 @@ class ForgivingCache:
 @cache
 def say_that_it_compiles() -> None:
     """One line a process, to who is watching: why a first fit may take half a minute."""
-    if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        print(
-            "prml: compiling its loops for this machine; later runs find them on disk.",
-            file=sys.stderr,
-            flush=True,
-        )
+    with suppress(AttributeError, OSError, ValueError):  # no stderr, or one that is closed
+        if sys.stderr.isatty() or "ipykernel" in sys.modules:
+            print(
+                "prml: compiling its loops for this machine; later runs find them on disk.",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def make_safe(dispatcher: Any) -> Any:

@@ -6,6 +6,15 @@ from prml.loops.jit import jit
 
 
 @jit
+def _empty_table(n):
+    """Slots for n numbers, a power of two and never more than half full; -1: free."""
+    size = 4
+    while size < 2 * n:
+        size *= 2
+    return np.full(size, -1, np.int64)
+
+
+@jit
 def group_equal_rows(indptr, indices, values, rows, local, keys):
     """Number the distinct vectors among CSR rows restricted to the columns with local >= 0.
 
@@ -14,10 +23,8 @@ def group_equal_rows(indptr, indices, values, rows, local, keys):
     Returns the group of each row and, for each group, the row that stands for it.
     """
     n = len(rows)
-    size = 4
-    while size < 2 * n:
-        size *= 2
-    table = np.full(size, -1, np.int64)
+    table = _empty_table(n)
+    size = len(table)
     group = np.empty(n, np.int32)
     first = np.empty(n, np.int64)
     n_groups = 0
@@ -90,10 +97,8 @@ def groups_with_one_less(indptr, indices, values, keys):
     comparing them again.
     """
     n_groups = len(indptr) - 1
-    size = 4
-    while size < 2 * n_groups:
-        size *= 2
-    table = np.full(size, -1, np.int64)
+    table = _empty_table(n_groups)
+    size = len(table)
     hashes = np.zeros(n_groups, np.int64)
     for g in range(n_groups):
         for e in range(indptr[g], indptr[g + 1]):

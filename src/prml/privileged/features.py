@@ -5,6 +5,7 @@ present, -1 for each absent one and 0 for an unknown one. It is never stored: v_
 and the correction (2 where present, 1 where unknown) is as sparse as Y.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -93,8 +94,15 @@ class LabelFeatures:
         self.enabled = enabled
         # Fixed keys: the groups do not depend on anything the user sets.
         self._keys = np.random.default_rng(0).integers(1, 2**40, size=self.n_labels)
-        comments_on_all = enabled and pools is None and not self._has_missing
-        self._whole = _WholeVectors(correction, self._keys) if comments_on_all else None
+
+    @cached_property
+    def _whole(self) -> "_WholeVectors | None":
+        """What `of_label` starts from where every label comments and none is unknown.
+
+        Found when first asked for: the smooth losses never ask.
+        """
+        comments_on_all = self.enabled and self.pools is None and not self._has_missing
+        return _WholeVectors(self._correction, self._keys) if comments_on_all else None
 
     @property
     def correction(self) -> sp.csr_matrix:
@@ -110,7 +118,7 @@ class LabelFeatures:
         return self.pools[i]
 
     def of_label(self, i: int, rows: np.ndarray | None = None) -> Teacher:
-        """What the teacher of label i sees of the examples `rows` (all)."""
+        """What the teacher of label i sees of the examples `rows`, ascending (all)."""
         if rows is None:
             rows = np.arange(self.n_samples)
         labels = self.labels_of(i)

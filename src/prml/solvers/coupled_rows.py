@@ -9,7 +9,7 @@ class CoupledRows:
     """z_i = G[i] @ M for the label whose turn it is, M as the labels before it have left it.
 
     One row of G against all of M reads M once a label. A product for a block of labels reads it
-    once a block; within the block the rows still to come are corrected by what has changed.
+    once a block; the rows of the block are then corrected by what changes.
 
     Parameters
     ----------

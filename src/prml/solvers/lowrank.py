@@ -101,11 +101,7 @@ class Coupling:
 
         Labels that have nothing better than a constant, the most of a large set, are then solved.
         """
-        targets = training_set.targets
-        known = np.full(targets.n_labels, float(training_set.n_samples))
-        if targets.missing is not None:
-            known -= np.asarray(targets.missing.sum(axis=0)).ravel()
-        present = np.asarray(targets.positives.sum(axis=0)).ravel()
+        present, known = training_set.targets.present, training_set.targets.known
         sign = np.where(2 * present > known, 1.0, -1.0) * (known > 0)
         size = float(np.linalg.norm(sign))
         if size == 0.0 or not training_set.X.bias:
