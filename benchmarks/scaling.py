@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from benchmarks import results_file
 from benchmarks.bars import BARS
-from prml.bench.figures import BLUE, GREY, ORANGE, WIDTH
+from prml.bench.figures import BLUE, GREY, ORANGE, new_figure
 from prml.datasets.atomic_file import replacing
 
 PATH = results_file.PATH.with_name("scaling.png")
@@ -17,8 +17,7 @@ LOOKS = {"sweep": (BLUE, "o", "-"), "PrML round": (ORANGE, "s", "--")}
 
 def draw(entries: list[dict]) -> Figure:
     """Seconds of an epoch against n, L and d, and the slope of the bar."""
-    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained", facecolor="white")
-    axes = figure.subplots(1, len(AXES), sharey=True)
+    figure, (axes,) = new_figure(2.9, columns=len(AXES), sharey=True)
     for ax, (axis, name) in zip(axes, AXES.items(), strict=True):
         highest = []
         for what, (colour, marker, dash) in LOOKS.items():
@@ -33,9 +32,6 @@ def draw(entries: list[dict]) -> Figure:
         ax.set(xscale="log", yscale="log", xticks=sizes, xticklabels=[f"{s:,}" for s in sizes])
         ax.minorticks_off()
         ax.set_xlabel(name, fontsize=9)
-        ax.tick_params(labelsize=8)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
     low, high = axes[0].get_ylim()
     ticks = [t for k in range(-1, 6) for t in (10**k, 2 * 10**k, 5 * 10**k) if low <= t <= high]
     axes[0].set_yticks(ticks, [f"{t:g}" for t in ticks])

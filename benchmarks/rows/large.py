@@ -9,12 +9,10 @@ from benchmarks.objective import SETTINGS, Task, training_set
 from benchmarks.rows import Options
 from benchmarks.rows.time_to_gap import ratio, warm_up
 from benchmarks.solvers import one_vs_rest, prml_convex
-from benchmarks.timing import Seconds, forget_peak_memory, measure, peak_memory
-from prml.solvers.lowrank import Splitting
+from benchmarks.timing import forget_peak_memory, measure, peak_memory, seconds_an_epoch
 
 SETTING = "theta 2, C .01"
 THREADS = 2
-N_ROUNDS = 3  # of a large fit, to see what a second thread brings
 
 
 def measure_large(options: Options) -> Iterator[Figure]:
@@ -45,35 +43,28 @@ def measure_logistic(options: Options) -> Iterator[Figure]:
 
 
 def measure_threads(options: Options) -> Iterator[Figure]:
-    """Speed-up of two threads over one: of whole fits, of the first rounds where those are long."""
+    """Speed-up of two threads over one: of whole fits, of an epoch where fits are long."""
     for name in options.datasets:
         split = load_split(name, quick=options.quick)
-        task = Task(SETTINGS[SETTING], 1e-2)
-        warm_up(name, prml_convex.solve, task)
-        is_large = name in LARGE
-        runs = [
-            [
-                _rounds_seconds(split, threads)
-                if is_large
-                else measure(
-                    partial(prml_convex.solve, split, task._replace(threads=threads)), threads
-                )[0]
-                for threads in (1, THREADS)
+        warm_up(name, prml_convex.solve, Task(SETTINGS[SETTING], 1e-2))
+        if name in LARGE:
+            one, two = (_epoch(split, threads) for threads in (1, THREADS))
+        else:
+            runs = [
+                [_whole_fit(split, threads) for threads in (1, THREADS)]
+                for _ in range(options.repeats)
             ]
-            for _ in range(1 if is_large else options.repeats)
-        ]
-        one, two = (min(pair[k].wall for pair in runs) for k in (0, 1))
-        note = f"{one:.3g} s on one thread, {two:.3g} s on two"
-        setting = f"{SETTING}, {N_ROUNDS} rounds" if is_large else SETTING
-        yield Figure("threads", name, setting, one / two, None, note, {"one": one, "two": two})
+            one, two = (min(seconds) for seconds in zip(*runs, strict=True))
+        what = "an epoch" if name in LARGE else "a fit"
+        note = f"{what}: {one:.3g} s on one thread, {two:.3g} s on two"
+        yield Figure("threads", name, SETTING, one / two, None, note, {"one": one, "two": two})
 
 
-def _rounds_seconds(split: Split, threads: int) -> Seconds:
-    data = training_set(split.X, split.Y)
-    rounds = Splitting(data, SETTINGS[SETTING], 1.0, seed=0, n_jobs=threads)
+def _whole_fit(split: Split, threads: int) -> float:
+    task = Task(SETTINGS[SETTING], 1e-2, threads)
+    return measure(partial(prml_convex.solve, split, task), threads)[0].wall
 
-    def go():
-        for _ in range(N_ROUNDS):
-            rounds.step()
 
-    return measure(go, threads)[0]
+def _epoch(split: Split, threads: int) -> float:
+    rounds = prml_convex.rounds_of(training_set(split.X, split.Y), SETTINGS[SETTING], threads)
+    return seconds_an_epoch([rounds], repeats=2, threads=threads)[0].wall

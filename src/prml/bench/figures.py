@@ -35,7 +35,8 @@ class Curve(NamedTuple):
     gaps: Sequence[float]
 
 
-def _figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+def new_figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure of README width and its axes, an array (rows, columns), without boxes."""
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
@@ -52,7 +53,7 @@ def _figure(height: float, rows: int = 1, columns: int = 1, **options: Any) -> t
 def draw_ranks(ranks: Ranks) -> Any:
     """Average ranks on a line; methods under one bar are not told apart at the 5 % level."""
     n = len(ranks.methods)
-    figure, axes = _figure(1.3 + 0.19 * n)
+    figure, axes = new_figure(1.3 + 0.19 * n)
     ax = axes[0, 0]
     half = (n + 1) // 2
     groups = _not_told_apart(ranks)
@@ -108,7 +109,7 @@ def draw_time_and_accuracy(rows: Sequence[Row], metric: str = "average_precision
     datasets = list(dict.fromkeys(row.dataset for row in rows))
     columns = min(3, len(datasets))
     n_rows = -(-len(datasets) // columns)
-    figure, axes = _figure(0.9 + 2.4 * n_rows, n_rows, columns)
+    figure, axes = new_figure(0.9 + 2.4 * n_rows, n_rows, columns)
     which = list(SIX).index(metric)
     seen: dict[str, Any] = {}
     for ax, dataset in zip(axes.flat, datasets, strict=False):
@@ -162,7 +163,7 @@ def draw_privileged(curves: Mapping[str, Mapping[int, Row]], flat: Mapping[str, 
     flat : dict
         Methods without a teacher: a horizontal line each.
     """
-    figure, axes = _figure(5.0, 2, 3)
+    figure, axes = new_figure(5.0, 2, 3)
     styles = [(RED, "-", "o"), (BLUE, "-.", "s"), (GREEN, ":", "^")]
     for m, (ax, name) in enumerate(zip(axes.flat, SIX, strict=True)):
         for (title, by_k), (colour, dash, marker) in zip(curves.items(), styles, strict=False):
@@ -187,7 +188,7 @@ def draw_convergence(panels: Mapping[str, Sequence[Curve]]) -> Any:
     """Relative duality gap against time, a panel a dataset."""
     columns = min(3, len(panels))
     n_rows = -(-len(panels) // columns)
-    figure, axes = _figure(0.7 + 2.6 * n_rows, n_rows, columns)
+    figure, axes = new_figure(0.7 + 2.6 * n_rows, n_rows, columns)
     looks = [(RED, "-", "o"), (BLUE, "--", "s"), (BLACK, ":", "^"), (GREEN, "-.", "v")]
     names = dict.fromkeys(curve.name for curves in panels.values() for curve in curves)
     styles = dict(zip(names, looks, strict=False))

@@ -336,9 +336,10 @@ class _Problems:
 
     def __init__(self, training_set: TrainingSet, numbers: Hyperparameters, members: np.ndarray):
         self.training_set, self.numbers, self.members = training_set, numbers, members
-        # sign, rows, cost, upper, square, group and the corrections of one label
+        # sign and group, four arrays more where weights differ, and the corrections of one label
         nnz = training_set.targets.positives.nnz
-        bytes_each = 44 * training_set.n_samples + 12 * nnz
+        bytes_each_example = 44 if training_set.has_entry_weights else 12
+        bytes_each = bytes_each_example * training_set.n_samples + 12 * nnz
         self._keep = bytes_each * len(members) <= self.MAX_BYTES
         self._kept: dict[int, Problem] = {}
 

@@ -20,6 +20,15 @@ class Hyperparameters(NamedTuple):
     theta: float
 
 
+class _Examples(NamedTuple):
+    """The examples of a label's problem, named as in `Problem`; never written to."""
+
+    rows: np.ndarray
+    cost: np.ndarray
+    upper: np.ndarray
+    square: np.ndarray
+
+
 class TrainingSet:
     """X, Y, weights and the privileged features, prepared once for all labels.
 
@@ -66,6 +75,7 @@ class TrainingSet:
         self.feature_map = feature_map
         self._present = targets.positives.tocsc()
         self._unknown = None if targets.missing is None else targets.missing.tocsc()
+        self._shared: tuple[Hyperparameters, _Examples] | None = None
 
     @property
     def n_labels(self) -> int:
@@ -93,6 +103,18 @@ class TrainingSet:
             weight[_column(self._unknown, i)] = 0.0
         return weight
 
+    def _examples(self, i: int, numbers: Hyperparameters) -> "_Examples":
+        """The examples of label i; one copy for all labels where their weights are the same."""
+        if self._shared is not None and self._shared[0] == numbers:
+            return self._shared[1]
+        weight = self.weights(i)
+        rows = np.flatnonzero(weight > 0.0)
+        cost = numbers.C * weight[rows]
+        examples = _Examples(rows, cost, numbers.theta * cost, self.squares[rows])
+        if not self.has_entry_weights:
+            self._shared = (numbers, examples)
+        return examples
+
     def problem(
         self,
         i: int,
@@ -103,23 +125,18 @@ class TrainingSet:
         teacher: Teacher | None = None,
     ) -> Problem:
         """Label i's SVM+ problem; `omega` and `centre` are those of the D-step."""
-        weight = self.weights(i)
-        rows = np.flatnonzero(weight > 0.0)
+        examples = self._examples(i, numbers)
         if teacher is None:
-            teacher = self.features.of_label(i, rows)
-        cost = numbers.C * weight[rows]
+            teacher = self.features.of_label(i, examples.rows)
+        group_cost = np.bincount(
+            teacher.group, weights=examples.cost, minlength=len(teacher.norm)
+        ).astype(np.float64)  # of no examples at all bincount makes whole numbers
         return Problem(
             X=self.X,
-            rows=rows,
-            sign=self.signs(i)[rows],
-            cost=cost,
-            upper=numbers.theta * cost,
-            square=self.squares[rows],
+            **examples._asdict(),
+            sign=self.signs(i)[examples.rows],
             group=teacher.group,
-            # of no examples at all bincount makes whole numbers
-            group_cost=np.bincount(teacher.group, weights=cost, minlength=len(teacher.norm)).astype(
-                np.float64
-            ),
+            group_cost=group_cost,
             norm=teacher.norm,
             indptr=teacher.indptr,
             indices=teacher.indices,
