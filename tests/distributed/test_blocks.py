@@ -11,8 +11,9 @@ from tests.distributed.clusters import problem
 from prml import PrML
 from prml.distributed.centre import Centre, CentreCheckpoint, deal_labels
 from prml.distributed.in_process import InProcess
-from prml.distributed.part import Settings
+from prml.distributed.part import Part, Settings
 from prml.distributed.traffic import expected_bytes, expected_evaluation, smaller_in_factors
+from prml.solvers import lowrank
 from prml.solvers.certificate import certify
 from prml.solvers.feasibility import InfeasibleError
 from prml.solvers.lowrank import run_rounds, solve_low_rank
@@ -78,6 +79,26 @@ def test_any_dealing_of_labels_gives_the_iterates_of_one_machine(
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
+def test_blocks_relieve_as_one_machine_does(monkeypatch):
+    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
+    asked = []
+    answer = Part.answer
+    monkeypatch.setattr(
+        Part,
+        "answer",
+        lambda self, request: (asked.append(request["op"]), answer(self, request))[1],
+    )
+    X, Y = problem(80, 8, 6, seed=1)
+    model = PrML(C=0.1, theta=2.0, tol=1e-3, max_iter=60, random_state=0)
+    one = solve_in_one(model, X, Y)
+    many, _ = solve_in_blocks(model, X, Y, 4, 2)
+    assert "shed" in asked
+    assert many.n_iter == one.n_iter
+    np.testing.assert_allclose(
+        (many.objective, many.dual_objective), (one.objective, one.dual_objective), rtol=1e-9
+    )
+
+
 def test_without_the_privileged_intercept_blocks_enlarge_together():
     X, Y = problem(80, 30, 5)
     model = PrML(C=0.1, theta=2.0, privileged_intercept=False, tol=1e-2, random_state=0)
@@ -104,7 +125,7 @@ def test_bytes_a_round_are_those_of_the_formula(n_workers):
     rounds = centre.workers.traffic.rounds
     evaluation = expected_evaluation([len(wt) for wt in solution.wt])
     for before, entry in itertools.pairwise(rounds):
-        down, up = expected_bytes(rows, centre.V.shape[1], before.rank)
+        down, up = expected_bytes(rows, centre.V.shape[1], before.rank, entry.reliefs)
         assert down <= entry.down <= 1.5 * down + 2000 * n_workers
         assert up <= entry.up <= 1.5 * (up + evaluation)
 

@@ -1,5 +1,7 @@
 """What is here: real datasets on 2 and 4 processes: the gap and the objective of one machine."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
@@ -37,7 +39,10 @@ def test_gap_objective_and_bytes(name):
         rows = [len(part) for part in np.array_split(np.arange(n_labels), n_workers)]
         traffic = model.traffic_
         moved = sum(entry["down"] + entry["up"] for entry in traffic[1:])
-        said = sum(sum(expected_bytes(rows, width, entry["rank"])) for entry in traffic[:-1])
+        said = sum(
+            sum(expected_bytes(rows, width, before["rank"], entry["reliefs"]))
+            for before, entry in itertools.pairwise(traffic)
+        )
         said += len(model.history_) * expected_evaluation([n_labels - 1] * n_labels)
         a_round = moved / (len(traffic) - 1)
         print(

@@ -78,37 +78,40 @@ def test_a_finite_theta_or_the_intercept_is_always_feasible(numbers):
         assert is_feasible(problem, lift_direction(problem))
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-def test_the_teacher_of_given_margins_is_feasible_and_nearly_the_best(intercept):
-    case = make_case(3, n=40, privileged_intercept=intercept)
+def given_predictors(case):
+    """Label, problem, a random predictor and its margins, for four labels."""
     rng = np.random.default_rng(0)
     for i in range(4):
         problem = problem_of(case, i)
         z = rng.normal(size=5)
-        m = problem.sign * (case.features() @ z)
+        yield i, problem, z, problem.sign * (case.features() @ z)
+
+
+def check_teacher(fit, case, i, z):
+    """It excuses what it must, and its objective is that of the definition."""
+    wt = np.r_[np.insert(fit.wt, i, 0.0), fit.wt0]
+    value, violation = oracles.label_value(case, i, z, wt)
+    assert violation <= 1e-8
+    assert fit.objective == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_teacher_of_given_margins_is_feasible_and_nearly_the_best(intercept):
+    case = make_case(3, n=40, privileged_intercept=intercept)
+    for i, problem, z, m in given_predictors(case):
         start = np.zeros(problem.n_teachers), 0.0, *cold_start(problem)
         fit = fit_teacher(problem, m, *start, n_steps=20)
-        wt = np.r_[np.insert(fit.wt, i, 0.0), fit.wt0]
-        value, violation = oracles.label_value(case, i, z, wt)
-        assert violation <= 1e-8
-        assert fit.objective == pytest.approx(value, rel=1e-9)
+        check_teacher(fit, case, i, z)
         assert fit.objective <= exact_teacher(case, i, m) * (1 + 3e-3)
 
 
 @pytest.mark.parametrize("theta", [2.0, np.inf])
 def test_a_repaired_teacher_is_feasible_and_as_near_as_it_claims(theta):
     case = make_case(3, n=40, theta=theta)
-    rng = np.random.default_rng(0)
-    for i in range(4):
-        problem = problem_of(case, i)
-        z = rng.normal(size=5)
-        m = problem.sign * (case.features() @ z)
-        start = rng.normal(size=problem.n_teachers), 0.3, *cold_start(problem)
+    for i, problem, z, m in given_predictors(case):
+        start = np.linspace(-1.0, 1.0, problem.n_teachers), 0.3, *cold_start(problem)
         repaired = fit_teacher(problem, m, *start, enough=np.inf)
-        wt = np.r_[np.insert(repaired.wt, i, 0.0), repaired.wt0]
-        value, violation = oracles.label_value(case, i, z, wt)
-        assert violation <= 1e-8
-        assert repaired.objective == pytest.approx(value, rel=1e-9)
+        check_teacher(repaired, case, i, z)
         best = fit_teacher(problem, m, *start, n_steps=20)
         distance = repaired.objective - best.objective
         assert distance > 1e-3 * best.objective  # else the next line would say nothing

@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from tests import naive
 from tests.estimators import oracles
 from tests.estimators.oracles import make_case
 from tests.solvers.test_certificate import training_set_of
 
 from prml import PrML
+from prml.loops import svmplus as loops
 from prml.monitor import Monitor
 from prml.solvers import lowrank, spectral
 from prml.solvers.feasibility import InfeasibleError
@@ -101,3 +103,102 @@ def test_the_zero_predictor_has_the_value_it_claims(theta, C):
         value, violation = oracles.prml_value(case, 1e6, model)
         assert violation <= 1e-6
         assert model.objective_ == pytest.approx(value, rel=1e-9)
+
+
+def after_rounds(case, n_rounds=6, gamma1=1.0):
+    training_set, numbers = training_set_of(case)
+    rounds = lowrank.Splitting(training_set, numbers, gamma1, seed=0, n_jobs=1)
+    for _ in range(n_rounds):
+        rounds.step()
+    return rounds
+
+
+@pytest.mark.parametrize("theta", [2.0, np.inf])
+@pytest.mark.parametrize("size", [1e-6, 1e-2, 10.0])
+def test_multipliers_are_shed_as_the_naive_twin_does_it(theta, size):
+    case = make_case(5, n=60, d=6, n_labels=5, theta=theta)
+    rounds = after_rounds(case)
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.normal(size=(case.features().shape[1], 2)))[0].T
+    projected = case.features() @ directions.T
+    for i, label in enumerate(rounds.labels):
+        problem, before = rounds._problems[i], label.m_row.copy()
+        excess = size * rng.normal(size=2)
+        x = case.features()[problem.rows]
+        multipliers = (label.alpha, label.beta)
+        alpha, beta, m_row = naive.shed(
+            x, problem.sign, problem.upper, problem.group, projected, excess, *multipliers
+        )
+        teacher, cost = label.teacher(problem), label.dual_parts()[1]
+        label.shed(problem, projected, excess)
+        np.testing.assert_allclose(label.alpha, alpha, atol=1e-12)
+        np.testing.assert_allclose(label.beta, beta, atol=1e-12)
+        np.testing.assert_allclose(label.m_row, m_row, atol=1e-9)
+        assert (label.alpha >= 0).all() and (label.alpha <= problem.upper).all()
+        assert (label.beta >= 0).all()
+        assert excess @ directions @ (label.m_row - before) < 0.0
+        # the teacher that belongs to the multipliers is the one that is kept
+        u, s, z = np.empty_like(label.u), np.empty(3), np.empty_like(before)
+        plain = problem._replace(omega=1.0, centre=np.zeros_like(before))
+        loops.dual_state(plain, label.alpha, label.beta, z, u, s)
+        np.testing.assert_allclose(u, label.u, atol=1e-9)
+        np.testing.assert_allclose(s[:2], label.s[:2], atol=1e-9)
+        np.testing.assert_allclose(label.teacher(problem)[0], teacher[0])
+        assert label.dual_parts()[1] == cost
+
+
+def test_all_of_the_excess_goes_where_no_multiplier_meets_its_bound():
+    case = make_case(5, n=60, d=6, n_labels=5)
+    rounds = after_rounds(case)
+    problem, label = rounds._problems[0], rounds.labels[0]
+    label.alpha = 0.5 * problem.upper
+    label.beta = np.ones_like(label.beta)
+    projected, excess = case.features()[:, :2], np.array([1e-3, -2e-3])
+    before = label.m_row.copy()
+    label.shed(problem, projected, excess)
+    np.testing.assert_allclose((label.m_row - before)[:2], -excess, rtol=1e-6)
+
+
+def test_relief_raises_the_lower_bound(monkeypatch):
+    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
+    case = make_case(7, n=200, d=10, n_labels=8, theta=2.0, C=0.1)
+    rounds = after_rounds(case, 8)
+    before, t = rounds.lower_bound()
+    assert t < 0.99  # else there is nothing to relieve
+    rounds.relieve()
+    after, better = rounds.lower_bound()
+    exact = oracles.exact_prml(case, 1.0)
+    assert 1.0 >= better > t
+    assert before < after <= exact * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("theta", [2.0, np.inf])
+def test_the_optimum_is_the_same_with_relief(monkeypatch, theta):
+    case = make_case(8, n=80, d=8, n_labels=6, theta=theta, C=0.1)
+    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
+    passes = []
+    shed = lowrank.Splitting.shed
+    monkeypatch.setattr(
+        lowrank.Splitting, "shed", lambda self, excess: (passes.append(1), shed(self, excess))
+    )
+    solution = solve(case)
+    assert passes
+    exact = oracles.exact_prml(case, 1.0)
+    assert solution.objective == pytest.approx(exact, rel=1.1e-3)
+    assert solution.dual_objective <= exact * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("budget", [0.0, 1e-3, 0.3, np.inf])
+def test_the_worst_teachers_are_improved_until_the_rest_is_near_enough(budget):
+    case = make_case(3, n=40, n_labels=6)
+    rounds = after_rounds(case, 3)
+    rounds.enough = budget
+    distance = rounds.distances(1.0)
+    cutoff = rounds.near_enough(distance)
+    left = distance[distance <= cutoff].sum() if budget else 0.0
+    assert left <= budget
+    assert budget == np.inf or left + distance[distance > cutoff].min(initial=np.inf) > budget
+    repaired = sum(rounds._fit_teacher(i, 1.0, np.inf).objective for i in range(6))
+    best = sum(rounds._fit_teacher(i, 1.0, 0.0).objective for i in range(6))
+    total = rounds.judge(1.0)[0]
+    assert best * (1 - 1e-9) <= total <= min(repaired, best + left) * (1 + 1e-9)

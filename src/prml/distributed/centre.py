@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from prml.distributed.part import label_records
+from prml.distributed.part import GIVES_ROWS, label_records
 from prml.distributed.traffic import Traffic, smaller_in_factors
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.lowrank import Coupling, LowRankSolution, no_factors
-from prml.solvers.spectral import scale_into_ball
+from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.training_set import TrainingSet
 
 UNKNOWN = -2  # a version that is neither the last nor the one before
@@ -129,7 +129,7 @@ class Centre(Coupling):
         for asked, answers in self.workers.ask(op, request):
             if asked == op:
                 found |= answers
-            elif asked == "turn":
+            elif asked in GIVES_ROWS:
                 self._accept(answers)
         return found if len(found) == len(self.blocks) else None
 
@@ -152,10 +152,25 @@ class Centre(Coupling):
             self._muster()
             request = self._request("turn", round=self.round, effort=self.effort)
             for asked, answers in self.workers.ask("turn", request):
-                if asked == "turn":
+                if asked in GIVES_ROWS:
                     self._accept(answers)
                     answered = True
         return self.M
+
+    def dual_rows(self) -> np.ndarray:
+        return self.M
+
+    def sum_of_dual_parts(self) -> tuple[float, float]:
+        gains, costs = self.dual_parts.sum(axis=0)
+        return float(gains), float(costs)
+
+    def shed(self, excess: Factors) -> None:
+        coordinates = excess.left * excess.values
+        request = self._request("shed", coordinates=coordinates, directions=excess.right)
+        self.workers.traffic.reliefs += 1
+        for asked, answers in self.workers.ask("shed", request):
+            if asked in GIVES_ROWS:
+                self._accept(answers)
 
     def _accept(self, answers: dict[int, Any]) -> None:
         for b, (rows, parts, version) in answers.items():
@@ -211,8 +226,8 @@ class Centre(Coupling):
 
     def _lower_bound(self) -> tuple[float, float]:
         t = scale_into_ball(self.M, self.root)
-        gains, costs = self.dual_parts.sum(axis=0)
-        return float(t * gains - costs), t
+        gains, costs = self.sum_of_dual_parts()
+        return t * gains - costs, t
 
     def _keep(self, t: float) -> bool:
         """Let the workers keep what the bound is made of, when all of them still have it."""
@@ -231,7 +246,11 @@ class Centre(Coupling):
             if least is None:
                 return best
             enlargement = max(least.values())
-        found = self._judged("judge", enlargement=enlargement, enough=self.enough)
+        distances = self._judged("distances", enlargement=enlargement)
+        if distances is None:
+            return best
+        cutoff = self.near_enough(np.concatenate(list(distances.values())))
+        found = self._judged("judge", enlargement=enlargement, cutoff=cutoff)
         if found is None:
             return best
         factors = self.factors._replace(values=enlargement * self.factors.values)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prml import __version__
-from prml.distributed.part import Settings
+from prml.distributed.part import GIVES_ROWS, Settings
 from prml.distributed.serve import HANDLER, attend, install, opened, relayed
 from prml.distributed.traffic import Traffic, message_size
 from prml.solvers.feasibility import InfeasibleError
@@ -178,7 +178,7 @@ class Crew:
             if member.call is not None and member.call.done():
                 late = self._harvest(member)
                 # rows of M serve whenever they come; all else was asked about a V that is past
-                answers += [answer for answer in late if answer[0] == "turn"]
+                answers += [answer for answer in late if answer[0] in GIVES_ROWS]
         asked = [m for m in self.members.values() if m.free and m.blocks]
         start = time.monotonic()
         for member in asked:

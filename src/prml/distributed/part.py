@@ -18,6 +18,7 @@ from prml.solvers.labelwise import zero_solution
 from prml.solvers.lowrank import Splitting
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
+GIVES_ROWS = ("turn", "shed")  # requests whose answers hold rows of M
 STATE = ("alpha", "beta", "active", "u", "s", "m_row", "rho", "rng")  # of a label
 
 
@@ -134,7 +135,7 @@ class Part:
             block.V, block.dual = update["V"].copy(), update["dual"].copy()
         else:
             block.rho = request["rho_coupled"]
-            M = np.array([label.m_row for label in block.labels])
+            M = block.dual_rows()
             V = update["V"] if "V" in update else update["left"] @ request["right"]
             block.move(*block.target(M), V)
         self.versions[b] = request["version"]
@@ -147,17 +148,26 @@ class Part:
         def turn(b: int):
             block = self._in_step(b, request)
             block.round, block.effort = request["round"], request["effort"]
-            return block.turns(), block.dual_parts(), self.versions[b]
+            return block.turns(), block.sum_of_dual_parts(), self.versions[b]
 
         return {"blocks": self.each(list(request["blocks"]), turn)}
+
+    def _shed(self, request) -> dict:
+        """The multipliers brought nearer to the ball; what a turn returns."""
+
+        def shed(b: int):
+            block = self._in_step(b, request)
+            block.shed_rows(request["coordinates"][block.members], request["directions"])
+            return block.dual_rows(), block.sum_of_dual_parts(), self.versions[b]
+
+        return {"blocks": self.each(list(request["blocks"]), shed)}
 
     def _report(self, request) -> dict:
         """What a turn returns, without the turn."""
 
         def report(b: int):
             block = self.blocks[b]
-            M = np.array([label.m_row for label in block.labels])
-            return M, block.dual_parts()
+            return block.dual_rows(), block.sum_of_dual_parts()
 
         return {"blocks": self.each(list(request["blocks"]), report)}
 
@@ -166,13 +176,17 @@ class Part:
         work = lambda b: self._in_step(b, request).enlargement()  # noqa: E731
         return {"blocks": self.each(list(request["blocks"]), work)}
 
+    def _distances(self, request) -> dict:
+        """How far from the best the repaired teachers may be."""
+        work = lambda b: self._in_step(b, request).distances(request["enlargement"])  # noqa: E731
+        return {"blocks": self.each(list(request["blocks"]), work)}
+
     def _judge(self, request) -> dict:
         """The objectives of V, enlarged, with the best teachers, and these."""
 
         def judge(b: int):
             block = self._in_step(b, request)
-            block.enough = request["enough"]
-            objective, wt, wt0 = block.judge(request["enlargement"])
+            objective, wt, wt0 = block.judge(request["enlargement"], request["cutoff"])
             return objective, np.concatenate(wt), wt0, self.versions[b]
 
         return {"blocks": self.each(list(request["blocks"]), judge)}

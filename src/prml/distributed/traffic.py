@@ -7,23 +7,31 @@ a round moves ::
     down    8 sum_w min(L_w (d + 1), r (d + 1) + L_w r)     what is new in V: rows, or factors
 
 and an evaluation of the objective, every few rounds, 8 sum_i (p_i + 1) more for the teachers, p_i
-being the number of labels that comment on label i.
+being the number of labels that comment on label i. A pass that brings multipliers nearer to the
+spectral ball, up to three before an evaluation where they pay, moves the rows of M once more and
+the few directions in which they change.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from prml.solvers.lowrank import DIRECTIONS
+
 BYTES = 8  # of a float64
 
 
 class RoundTraffic(NamedTuple):
-    """Bytes of one round, as serialised: to the workers, from them, and the rank of V after it."""
+    """Bytes of one round, as serialised: to the workers, from them, and the rank of V after it.
+
+    `reliefs` counts the passes towards the spectral ball since the round before.
+    """
 
     round: int
     down: int
     up: int
     rank: int
+    reliefs: int = 0
 
     def __str__(self) -> str:
         return f"round {self.round}: {self.down:,} bytes down, {self.up:,} up, rank {self.rank}"
@@ -38,15 +46,17 @@ class Traffic:
         The bytes since the round before, evaluations and repairs counted.
     down, up : int
         Bytes since the last round ended.
+    reliefs : int
+        Passes towards the spectral ball since then.
     """
 
     def __init__(self) -> None:
         self.rounds: list[RoundTraffic] = []
-        self.down = self.up = 0
+        self.down = self.up = self.reliefs = 0
 
     def end_round(self, round: int, rank: int) -> RoundTraffic:
-        self.rounds.append(RoundTraffic(round, self.down, self.up, rank))
-        self.down = self.up = 0
+        self.rounds.append(RoundTraffic(round, self.down, self.up, rank, self.reliefs))
+        self.down = self.up = self.reliefs = 0
         return self.rounds[-1]
 
     @property
@@ -67,7 +77,9 @@ def smaller_in_factors(n_rows: int, width: int, rank: int) -> bool:
     return rank * (width + n_rows) < n_rows * width
 
 
-def expected_bytes(rows_by_worker: list[int], width: int, rank: int) -> tuple[int, int]:
+def expected_bytes(
+    rows_by_worker: list[int], width: int, rank: int, reliefs: int = 0
+) -> tuple[int, int]:
     """Bytes down and up in a round without an evaluation; the formula of the module.
 
     Examples
@@ -76,8 +88,10 @@ def expected_bytes(rows_by_worker: list[int], width: int, rank: int) -> tuple[in
     >>> expected_bytes([80, 79], 1837, 40)  # bibtex, two workers, rank 40
     (1226560, 2336664)
     """
+    n_labels, n_workers = sum(rows_by_worker), sum(n_rows > 0 for n_rows in rows_by_worker)
     down = sum(min(n_rows * width, rank * (width + n_rows)) for n_rows in rows_by_worker if n_rows)
-    return BYTES * down, BYTES * sum(rows_by_worker) * width
+    down += reliefs * n_workers * min(rank, DIRECTIONS) * (width + n_labels)
+    return BYTES * down, BYTES * (1 + reliefs) * n_labels * width
 
 
 def expected_evaluation(n_teachers: list[int]) -> int:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.rows import Csr, Dense, row_dot
+from prml.loops.rows import Csr, Dense, row_axpy, row_dot
 
 
 class Problem(NamedTuple):
@@ -66,6 +66,15 @@ def slacks(p, offset, wt, out):
     indptr, indices, values = p.indptr, p.indices, p.values
     for g in range(len(out)):
         out[g] = slack(indptr, indices, values, g, offset, wt)
+
+
+@jit
+def add_rows(p, weight, out):
+    """out += sum_j weight_j x_j."""
+    X, rows = p.X, p.rows
+    for j in range(len(weight)):
+        if weight[j] != 0.0:
+            row_axpy(X, rows[j], weight[j], out)
 
 
 @jit

@@ -10,6 +10,7 @@ from prml.loops.newton import advance, multipliers, newton_step
 from prml.loops.problem import (
     Problem,
     add_correction,
+    add_rows,
     dual_value,
     group_sums,
     margins,
@@ -23,6 +24,7 @@ __all__ = [
     "Csr",
     "Dense",
     "Problem",
+    "add_rows",
     "advance",
     "cheapest_entries",
     "cheapest_repair",

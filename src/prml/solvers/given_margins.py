@@ -16,11 +16,15 @@ from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift
 
 
 class TeacherFit(NamedTuple):
-    """A feasible teacher and the label's objective without the term of z."""
+    """A feasible teacher and the label's objective without the term of z.
+
+    `distance` bounds how far above the optimum the objective is; inf where it was not asked for.
+    """
 
     wt: np.ndarray
     wt0: float
     objective: float
+    distance: float = np.inf
 
 
 def fit_teacher(
@@ -50,11 +54,11 @@ def fit_teacher(
     loops.slacks(p, offset[0], wt, xi)
     best = _repaired(p, m, wt, wt0, xi, lift, cheapest)
     if len(m) == 0:
-        return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
+        return TeacherFit(np.zeros_like(wt), 0.0, 0.0, 0.0)
     if enough > 0.0 and best.objective < np.inf:
-        is_near = best.objective - _lower_bound(p, m, alpha, beta) <= enough
-        if is_near:
-            return best
+        distance = best.objective - _lower_bound(p, m, alpha, beta)
+        if distance <= enough:
+            return best._replace(distance=distance)
     if p.n_teachers == 0 and not p.teacher_bias:
         return best
     m = m.copy()

@@ -68,6 +68,26 @@ class LabelState:
         state = (self.alpha, self.beta, self.m_row, self.u, self.s)
         return visit(problem, order, n_sweeps, TEACHER_SWEEPS, *state, kappa, ACTIVE_MARGIN, room)
 
+    def shed(self, problem: Problem, projected: np.ndarray, excess: np.ndarray) -> None:
+        """Let m_row lose `excess` in some directions, at no cost to the teacher.
+
+        projected holds every row of X in these directions, excess one number for each. alpha
+        changes in proportion to itself, the least squares change that does it; what an example
+        gives up goes to the beta of its group, or comes from there, so that the teacher stays.
+        """
+        p = problem
+        if len(p.rows) < len(projected):
+            projected = projected[p.rows]
+        weighted = projected * self.alpha[:, None]
+        gram = weighted.T @ projected
+        gram[np.diag_indices_from(gram)] += max(1e-9 * np.trace(gram), 1e-300)
+        change = -p.sign * (weighted @ np.linalg.solve(gram, excess))
+        share = self.beta / np.maximum(np.bincount(p.group, minlength=len(self.beta)), 1)
+        np.clip(change, -self.alpha, np.minimum(share[p.group], p.upper - self.alpha), out=change)
+        moved = np.bincount(p.group, weights=change, minlength=len(self.beta))
+        self.alpha, self.beta = self.alpha + change, np.maximum(self.beta - moved, 0.0)
+        loops.add_rows(p, p.sign * change, self.m_row)
+
     def newton(self, problem: Problem, max_steps: int) -> None:
         """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""
         p = problem

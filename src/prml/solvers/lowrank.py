@@ -28,7 +28,7 @@ from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
-from prml.solvers.given_margins import fit_teacher
+from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.label_state import LabelState
 from prml.solvers.labelwise import zero_solution
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
@@ -45,6 +45,11 @@ FULL_SWEEP_EVERY = 5
 EFFORTS = ((1, 0), (3, 0), (8, 0), (3, 4))
 SLOW = (0.95, 0.97, 0.98)  # the next effort follows when so much of the last gap is left
 TEACHER_SHARE = 0.3  # of the gap that the teachers' own inaccuracy may make up
+RELIEFS = 3  # passes in which multipliers outside the spectral ball are brought nearer to it
+DIRECTIONS = 16  # of one pass, the longest first; a pass costs their square for every example
+RELIEF_SHARE = 0.1  # of the gap that scaling into the ball may make up
+RELIEF_PAYS = 8.0  # how many times dearer scaling has to be than what a pass aims at
+RISING = 0.03  # the lower bound still rises when it does by more than this
 OVER_RELAXATION = 1.6
 BALANCE = 1.3  # ratio of the residuals beyond which rho is changed
 
@@ -93,7 +98,7 @@ class Coupling:
         self.round = 0
         self.effort = 0
         self.last_gap = float("inf")
-        self.enough = 0.0  # accuracy asked of a label's teacher when a predictor is judged
+        self.enough = 0.0  # accuracy asked of all teachers together when a predictor is judged
         self.should_stop: Callable[[], bool] = lambda: False  # asked before every label's turn
 
     def start_from_constants(self, training_set: TrainingSet, members: np.ndarray) -> None:
@@ -114,6 +119,18 @@ class Coupling:
 
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
+        raise NotImplementedError
+
+    def dual_rows(self) -> np.ndarray:
+        """M as the labels have it now."""
+        raise NotImplementedError
+
+    def sum_of_dual_parts(self) -> tuple[float, float]:
+        """The two parts of the dual value, summed over the labels."""
+        raise NotImplementedError
+
+    def shed(self, excess: Factors) -> None:
+        """Let M lose `excess`, as far as the multipliers can; see `LabelState.shed`."""
         raise NotImplementedError
 
     def best_of_nothing(self) -> LowRankSolution:
@@ -149,6 +166,29 @@ class Coupling:
         dual_residual = self.rho * float(np.linalg.norm(V - self.V))
         self.V = V
         return primal_residual, dual_residual
+
+    def relieve(self) -> None:
+        """Bring the multipliers nearer to the spectral ball where the gap is made of that.
+
+        The lower bound scales all of them alike until none is outside: a share of sum(alpha). In
+        the directions that are too long alone it need not cost more than that share of <M, V>,
+        which is far less where Z is a small part of the objective (eurlex, mediamill).
+        """
+        for _ in range(RELIEFS):
+            gains, costs = self.sum_of_dual_parts()
+            if gains <= RELIEF_PAYS * self.root * float(self.factors.values.sum()):
+                return
+            excess = threshold(self.dual_rows(), self.root, guess=self.factors.left)
+            share = excess.values[0] / (self.root + excess.values[0]) if excess.rank else 0.0
+            if share * gains <= RELIEF_SHARE * min(self.last_gap, RISING) * (gains - costs):
+                return
+            self.shed(excess.leading(DIRECTIONS))
+
+    def near_enough(self, distance: np.ndarray) -> float:
+        """The distance up to which teachers can stay as they are: `enough` for all of them."""
+        ordered = np.sort(distance)
+        n_near = int(np.searchsorted(np.cumsum(ordered), self.enough, side="right"))
+        return float(ordered[n_near - 1]) if n_near else 0.0
 
     def work_harder(self, gap: float) -> None:
         """A larger effort from here on when the gap has fallen too slowly since it was last known.
@@ -205,13 +245,13 @@ class Splitting(Coupling):
         if starts is None:
             self.start_from_constants(training_set, self.members)
 
-    def each_label(self, work: Callable[[int], object]) -> list:
+    def each_label(self, work: Callable[[int], object], labels: np.ndarray | None = None) -> list:
         """Run `work` on every label; threads share the labels out, results keep their order."""
-        n_labels = len(self.labels)
-        if self.n_jobs == 1:
-            return [work(i) for i in range(n_labels)]
+        labels = np.arange(len(self.labels)) if labels is None else labels
+        if self.n_jobs == 1 or len(labels) < 2:
+            return [work(i) for i in labels]
         # many small shares: labels differ widely in cost
-        shares = np.array_split(np.arange(n_labels), min(n_labels, 8 * self.n_jobs))
+        shares = np.array_split(labels, min(len(labels), 8 * self.n_jobs))
         done = Parallel(n_jobs=self.n_jobs, backend="threading")(
             delayed(lambda share: [work(i) for i in share])(share) for share in shares
         )
@@ -236,7 +276,19 @@ class Splitting(Coupling):
                 self.labels[i].pay(problem)
 
         self.each_label(turn)
+        return self.dual_rows()
+
+    def dual_rows(self) -> np.ndarray:
         return np.array([label.m_row for label in self.labels])
+
+    def shed(self, excess: Factors) -> None:
+        self.shed_rows(excess.left * excess.values, excess.right)
+
+    def shed_rows(self, coordinates: np.ndarray, directions: np.ndarray) -> None:
+        """As `shed`, the excess of each label given in the directions, one a row."""
+        X, bias = self.training_set.matrix, self.training_set.X.bias
+        projected = np.asarray(X @ directions[:, :-1].T) + bias * directions[:, -1]
+        self.each_label(lambda i: self.labels[i].shed(self._problems[i], projected, coordinates[i]))
 
     def upper_bound(self) -> tuple[float, Factors, list[np.ndarray], np.ndarray]:
         """The objective of V, made feasible, with its best teachers; V and the teachers."""
@@ -245,20 +297,38 @@ class Splitting(Coupling):
         objectives, wt, wt0 = self.judge(enlargement)
         return self.root * float(factors.values.sum()) + objectives, factors, wt, wt0
 
-    def judge(self, enlargement: float) -> tuple[float, list[np.ndarray], np.ndarray]:
-        """The labels' objectives, summed, at the enlarged V with its best teachers; these too."""
+    def judge(
+        self, enlargement: float, cutoff: float | None = None
+    ) -> tuple[float, list[np.ndarray], np.ndarray]:
+        """The labels' objectives, summed, at the enlarged V with good teachers; these too.
 
-        def judge(i: int):
-            problem, label = self._problems[i], self.labels[i]
-            m = np.empty(len(problem.rows))
-            loops.margins(problem, enlargement * self.V[i], m)
-            wt, wt0 = label.teacher(problem)
-            state = (m, wt, wt0, label.alpha, label.beta)
-            return fit_teacher(problem, *state, lift=self.lifts[i], enough=self.enough)
-
-        fits = self.each_label(judge)
+        All teachers are repaired; those that may be further from the best than the cutoff are then
+        improved. Without one it is that of `near_enough`.
+        """
+        fits = self._repaired(enlargement)
+        distance = np.array([fit.distance for fit in fits])
+        cutoff = self.near_enough(distance) if cutoff is None else cutoff
+        far = np.flatnonzero(distance > cutoff)
+        better = self.each_label(lambda i: self._fit_teacher(i, enlargement, 0.0), far)
+        for i, fit in zip(far, better, strict=True):
+            fits[i] = fit
         total = float(sum(fit.objective for fit in fits))
         return total, [fit.wt for fit in fits], np.array([fit.wt0 for fit in fits])
+
+    def distances(self, enlargement: float) -> np.ndarray:
+        """How far from the best each label's repaired teacher may be."""
+        return np.array([fit.distance for fit in self._repaired(enlargement)])
+
+    def _repaired(self, enlargement: float) -> list[TeacherFit]:
+        return self.each_label(lambda i: self._fit_teacher(i, enlargement, np.inf))
+
+    def _fit_teacher(self, i: int, enlargement: float, enough: float) -> TeacherFit:
+        problem, label = self._problems[i], self.labels[i]
+        m = np.empty(len(problem.rows))
+        loops.margins(problem, enlargement * self.V[i], m)
+        wt, wt0 = label.teacher(problem)
+        state = (m, wt, wt0, label.alpha, label.beta)
+        return fit_teacher(problem, *state, lift=self.lifts[i], enough=enough)
 
     def enlargement(self) -> float:
         """The factor by which V must grow for margin 1 where no teacher can excuse an example.
@@ -279,12 +349,11 @@ class Splitting(Coupling):
 
     def lower_bound(self) -> tuple[float, float]:
         """The bound of the multipliers scaled by t into the spectral ball, and t."""
-        t = scale_into_ball(np.array([label.m_row for label in self.labels]), self.root)
-        gains, costs = self.dual_parts()
+        t = scale_into_ball(self.dual_rows(), self.root)
+        gains, costs = self.sum_of_dual_parts()
         return t * gains - costs, t
 
-    def dual_parts(self) -> tuple[float, float]:
-        """The two parts of the dual value, summed over the labels."""
+    def sum_of_dual_parts(self) -> tuple[float, float]:
         parts = [label.dual_parts() for label in self.labels]
         return float(sum(gain for gain, _ in parts)), float(sum(cost for _, cost in parts))
 
@@ -404,11 +473,13 @@ def run_rounds(
                 is_due = rounds.round % EVALUATE_EVERY == 0
                 if not is_due and not last:
                     continue
+                if is_due and rounds.round > EVALUATE_EVERY:  # too early before
+                    rounds.relieve()
                 best = rounds.with_lower_bound(best)
                 rise = relative_gap(best.dual_objective, last_bound)
                 last_bound = best.dual_objective
                 # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
-                is_rising = rise > max(3.0 * tol, 0.03)
+                is_rising = rise > max(3.0 * tol, RISING)
                 if is_due and is_rising:
                     rounds.balance(*residuals)
                     resumable = best
@@ -417,7 +488,7 @@ def run_rounds(
                             checkpoint.save(rounds, best)
                         continue
                 needed = max(tol, TEACHER_SHARE * min(rounds.last_gap, 1.0))
-                rounds.enough = TEACHER_SHARE * needed * best.objective / len(rounds.V)
+                rounds.enough = TEACHER_SHARE * needed * best.objective
                 if monitor.remaining <= 0:
                     rounds.enough = np.inf  # the repair alone: the time is up
                 best = rounds.with_upper_bound(best)

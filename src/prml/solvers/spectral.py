@@ -21,6 +21,10 @@ class Factors(NamedTuple):
     def rank(self) -> int:
         return len(self.values)
 
+    def leading(self, n: int) -> "Factors":
+        """The part of the n largest values."""
+        return Factors(self.left[:, :n], self.values[:n], self.right[:n])
+
     def product(self) -> np.ndarray:
         return (self.left * self.values) @ self.right
 
