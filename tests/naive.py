@@ -106,22 +106,27 @@ def primal_from_dual(x, sign, v, group, group_cost, gamma2, omega, centre, alpha
     return centre + omega * ((alpha * sign) @ x), sigma @ v / gamma2
 
 
-def shed(x, sign, upper, group, projected, excess, alpha, beta):
+def shed(x, sign, upper, group, projected, excess, alpha, beta, corrections):
     """The changed multipliers of `LabelState.shed`, example by example; x has dense rows."""
     k = len(excess)
-    gram = np.zeros((k, k))
-    for j in range(len(alpha)):
-        gram += alpha[j] * np.outer(projected[j], projected[j])
-    gram += 1e-9 * np.trace(gram) * np.eye(k)
-    weights = np.linalg.solve(gram, excess)
-    new_alpha, new_beta = alpha.copy(), beta.copy()
+    alpha, beta, left = alpha.copy(), beta.copy(), excess.copy()
+    for _ in range(corrections):
+        gram = np.zeros((k, k))
+        for j in range(len(alpha)):
+            gram += alpha[j] * np.outer(projected[j], projected[j])
+        gram += 1e-9 * np.trace(gram) * np.eye(k)
+        weights = np.linalg.solve(gram, left)
+        given = beta.copy()
+        for j in range(len(alpha)):
+            g = group[j]
+            wanted = -sign[j] * alpha[j] * (projected[j] @ weights)
+            share = given[g] / np.count_nonzero(group == g)
+            change = min(max(wanted, -alpha[j]), share, upper[j] - alpha[j])
+            alpha[j] += change
+            beta[g] -= change
+            left += change * sign[j] * projected[j]
+        beta = np.maximum(beta, 0.0)
     m_row = np.zeros(x.shape[1])
     for j in range(len(alpha)):
-        g = group[j]
-        wanted = -sign[j] * alpha[j] * (projected[j] @ weights)
-        share = beta[g] / np.count_nonzero(group == g)
-        change = min(max(wanted, -alpha[j]), share, upper[j] - alpha[j])
-        new_alpha[j] += change
-        new_beta[g] -= change
-        m_row += new_alpha[j] * sign[j] * x[j]
-    return new_alpha, np.maximum(new_beta, 0.0), m_row
+        m_row += alpha[j] * sign[j] * x[j]
+    return alpha, beta, m_row

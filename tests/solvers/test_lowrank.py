@@ -14,6 +14,7 @@ from prml.loops import svmplus as loops
 from prml.monitor import Monitor
 from prml.solvers import lowrank, spectral
 from prml.solvers.feasibility import InfeasibleError
+from prml.solvers.label_state import CORRECTIONS
 
 OPTIONS = {"tol": 1e-3, "max_iter": 2000, "seed": 0}
 
@@ -125,10 +126,8 @@ def test_multipliers_are_shed_as_the_naive_twin_does_it(theta, size):
         problem, before = rounds._problems[i], label.m_row.copy()
         excess = size * rng.normal(size=2)
         x = case.features()[problem.rows]
-        multipliers = (label.alpha, label.beta)
-        alpha, beta, m_row = naive.shed(
-            x, problem.sign, problem.upper, problem.group, projected, excess, *multipliers
-        )
+        given = (projected, excess, label.alpha, label.beta, CORRECTIONS)
+        alpha, beta, m_row = naive.shed(x, problem.sign, problem.upper, problem.group, *given)
         teacher, cost = label.teacher(problem), label.dual_parts()[1]
         label.shed(problem, projected, excess)
         np.testing.assert_allclose(label.alpha, alpha, atol=1e-12)

@@ -15,6 +15,7 @@ from prml.solvers.svmplus import (
 from prml.solvers.visiting_order import shuffled
 
 TEACHER_SWEEPS = 1  # after each pair sweep
+CORRECTIONS = 2  # least squares changes: the second makes up for what the bounds kept of the first
 ACTIVE_MARGIN = 0.1  # examples whose margin exceeds 1 by less stay in the sweep
 
 
@@ -72,21 +73,27 @@ class LabelState:
         """Let m_row lose `excess` in some directions, at no cost to the teacher.
 
         projected holds every row of X in these directions, excess one number for each. alpha
-        changes in proportion to itself, the least squares change that does it; what an example
-        gives up goes to the beta of its group, or comes from there, so that the teacher stays.
+        changes in proportion to itself, the least squares change that does it, cut to its bounds
+        and corrected; what an example gives up goes to the beta of its group, or comes from there,
+        so that the teacher stays.
         """
         p = problem
         if len(p.rows) < len(projected):
             projected = projected[p.rows]
-        weighted = projected * self.alpha[:, None]
-        gram = weighted.T @ projected
-        gram[np.diag_indices_from(gram)] += max(1e-9 * np.trace(gram), 1e-300)
-        change = -p.sign * (weighted @ np.linalg.solve(gram, excess))
-        share = self.beta / np.maximum(np.bincount(p.group, minlength=len(self.beta)), 1)
-        np.clip(change, -self.alpha, np.minimum(share[p.group], p.upper - self.alpha), out=change)
-        moved = np.bincount(p.group, weights=change, minlength=len(self.beta))
-        self.alpha, self.beta = self.alpha + change, np.maximum(self.beta - moved, 0.0)
-        loops.add_rows(p, p.sign * change, self.m_row)
+        per_group = np.maximum(np.bincount(p.group, minlength=len(self.beta)), 1)
+        alpha, beta = self.alpha, self.beta
+        for _ in range(CORRECTIONS):
+            weighted = projected * alpha[:, None]
+            gram = weighted.T @ projected
+            gram[np.diag_indices_from(gram)] += max(1e-9 * np.trace(gram), 1e-300)
+            change = -p.sign * (weighted @ np.linalg.solve(gram, excess))
+            share = (beta / per_group)[p.group]
+            np.clip(change, -alpha, np.minimum(share, p.upper - alpha), out=change)
+            moved = np.bincount(p.group, weights=change, minlength=len(beta))
+            alpha, beta = alpha + change, np.maximum(beta - moved, 0.0)
+            excess = excess + projected.T @ (p.sign * change)
+        loops.add_rows(p, p.sign * (alpha - self.alpha), self.m_row)
+        self.alpha, self.beta = alpha, beta
 
     def newton(self, problem: Problem, max_steps: int) -> None:
         """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""

@@ -46,6 +46,8 @@ EFFORTS = ((1, 0), (3, 0), (8, 0), (3, 4))
 SLOW = (0.95, 0.97, 0.98)  # the next effort follows when so much of the last gap is left
 TEACHER_SHARE = 0.3  # of the gap that the teachers' own inaccuracy may make up
 RELIEFS = 3  # passes in which multipliers outside the spectral ball are brought nearer to it
+RELIEF_UNTIL = 2e-3  # the gap from which on it would disturb what has settled
+AIM = 0.002  # how far into the ball a pass aims
 DIRECTIONS = 16  # of one pass, the longest first; a pass costs their square for every example
 RELIEF_SHARE = 0.1  # of the gap that scaling into the ball may make up
 RELIEF_PAYS = 8.0  # how many times dearer scaling has to be than what a pass aims at
@@ -167,22 +169,28 @@ class Coupling:
         self.V = V
         return primal_residual, dual_residual
 
-    def relieve(self) -> None:
+    def relieve(self) -> bool:
         """Bring the multipliers nearer to the spectral ball where the gap is made of that.
 
         The lower bound scales all of them alike until none is outside: a share of sum(alpha). In
         the directions that are too long alone it need not cost more than that share of <M, V>,
         which is far less where Z is a small part of the objective (eurlex, mediamill).
+        Returns whether there was anything to do.
         """
-        for _ in range(RELIEFS):
-            gains, costs = self.sum_of_dual_parts()
-            if gains <= RELIEF_PAYS * self.root * float(self.factors.values.sum()):
-                return
-            excess = threshold(self.dual_rows(), self.root, guess=self.factors.left)
-            share = excess.values[0] / (self.root + excess.values[0]) if excess.rank else 0.0
-            if share * gains <= RELIEF_SHARE * min(self.last_gap, RISING) * (gains - costs):
-                return
-            self.shed(excess.leading(DIRECTIONS))
+        gains, costs = self.sum_of_dual_parts()
+        is_dear = gains > RELIEF_PAYS * self.root * float(self.factors.values.sum())
+        if self.last_gap < RELIEF_UNTIL or not is_dear:
+            return False
+        aim = AIM * self.root
+        longest = threshold(self.dual_rows(), self.root - aim, guess=self.factors.left)
+        outside = longest.values[0] - aim if longest.rank else 0.0
+        scaled_off = gains * outside / (self.root + outside)
+        if scaled_off <= RELIEF_SHARE * min(self.last_gap, RISING) * (gains - costs):
+            return False
+        # a little further than into the ball: bounds of single multipliers keep some from moving
+        excess = np.maximum(longest.values - aim + min(aim, outside), 0.0)
+        self.shed(longest._replace(values=excess).leading(DIRECTIONS))
+        return True
 
     def near_enough(self, distance: np.ndarray) -> float:
         """The distance up to which teachers can stay as they are: `enough` for all of them."""
@@ -473,9 +481,12 @@ def run_rounds(
                 is_due = rounds.round % EVALUATE_EVERY == 0
                 if not is_due and not last:
                     continue
-                if is_due and rounds.round > EVALUATE_EVERY:  # too early before
-                    rounds.relieve()
                 best = rounds.with_lower_bound(best)
+                if is_due and rounds.round > EVALUATE_EVERY:  # too early before
+                    for _ in range(RELIEFS):
+                        if not rounds.relieve():
+                            break
+                        best = rounds.with_lower_bound(best)
                 rise = relative_gap(best.dual_objective, last_bound)
                 last_bound = best.dual_objective
                 # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
