@@ -254,12 +254,12 @@ class Splitting(Coupling):
             self.start_from_constants(training_set, self.members)
 
     def each_label(self, work: Callable[[int], object], labels: np.ndarray | None = None) -> list:
-        """Run `work` on every label; threads share the labels out, results keep their order."""
-        labels = np.arange(len(self.labels)) if labels is None else labels
-        if self.n_jobs == 1 or len(labels) < 2:
-            return [work(i) for i in labels]
+        """Run `work` on every label, or those given, shared out over threads; in their order."""
+        chosen = list(range(len(self.labels)) if labels is None else map(int, labels))
+        if self.n_jobs == 1 or len(chosen) < 2:
+            return [work(i) for i in chosen]
         # many small shares: labels differ widely in cost
-        shares = np.array_split(labels, min(len(labels), 8 * self.n_jobs))
+        shares = np.array_split(chosen, min(len(chosen), 8 * self.n_jobs))
         done = Parallel(n_jobs=self.n_jobs, backend="threading")(
             delayed(lambda share: [work(i) for i in share])(share) for share in shares
         )
