@@ -23,6 +23,7 @@ TABLE = ROOT / "benchmarks" / "results" / "paper_table.json"
 PICTURE = ROOT / "docs" / "images" / "demo-report.png"
 FIT = "prml fit debtags -o tags.prml"
 ASK = 'prml predict tags.prml --text "graphical music player"'
+TRIALS = 10  # a mean of fewer says of how many
 SHOWN_METRICS = {"average precision, higher is better": 4, "ranking loss, lower is better": 3}
 
 
@@ -61,6 +62,7 @@ def table() -> str:
 
     rows = json.loads(TABLE.read_text("utf-8")) if TABLE.is_file() else []
     means = {(row["method"], row["dataset"]): row["mean"] for row in rows}
+    trials = {(row["method"], row["dataset"]): row["n_trials"] for row in rows}
     datasets = [name for name in PAPER_DATASETS if any(d == name for _, d in means)]
     methods = [name for name in METHODS if any(m == name for m, _ in means)]
     parts = []
@@ -73,7 +75,8 @@ def table() -> str:
         ]
         for method, cells in lines.items():
             shown = [
-                f"**{c}**" if c and c == b else c or "-" for c, b in zip(cells, best, strict=True)
+                (f"**{c}**" if c and c == b else c or "-") + _few(trials.get((method, d)))
+                for c, b, d in zip(cells, best, datasets, strict=True)
             ]
             parts.append(
                 f"| {METHODS[method].name}: {METHODS[method].summary} | {' | '.join(shown)} |"
@@ -82,6 +85,10 @@ def table() -> str:
         figures = ["-" if row is None else _cell(row.mean, place) for row in printed]
         parts += [f"| *PrML, as the paper prints it* | {' | '.join(figures)} |", ""]
     return "\n".join(parts).rstrip()
+
+
+def _few(n_trials: int | None) -> str:
+    return f" ({n_trials})" if n_trials and n_trials < TRIALS else ""
 
 
 def _cell(mean, place: int) -> str:
