@@ -1,6 +1,5 @@
 """What is here: seconds of the clock and of the processor, and the peak of the memory."""
 
-import math
 import re
 import resource
 import sys
@@ -55,12 +54,8 @@ def seconds_an_epoch(
     """As `measure_in_turn`, for works that return how many epochs they were; the first compiles."""
     for work in works:
         measure(work, threads)
-    best = [Seconds(math.inf, math.inf)] * len(works)
-    for _ in range(repeats):
-        for i, work in enumerate(works):
-            time, epochs = measure(work, threads)
-            best[i] = min(best[i], Seconds(time.wall / epochs, time.cpu / epochs))
-    return best
+    runs = measure_in_turn(works, repeats=repeats, threads=threads)
+    return [Seconds(time.wall / epochs, time.cpu / epochs) for time, epochs in runs]
 
 
 def forget_peak_memory() -> None:

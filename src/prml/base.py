@@ -140,4 +140,5 @@ def check_size_of_values(X) -> None:
 
 def constant_targets(targets: Targets) -> np.ndarray:
     """Mark the labels that are all present or all absent among the known entries."""
-    return (targets.present == 0) | (targets.present == targets.known)
+    present = targets.present
+    return (present == 0) | (present == targets.known)

@@ -192,12 +192,13 @@ def test_the_worst_teachers_are_improved_until_the_rest_is_near_enough(budget):
     case = make_case(3, n=40, n_labels=6)
     rounds = after_rounds(case, 3)
     rounds.enough = budget
-    distance = rounds.distances(1.0)
+    fits = rounds.repair(1.0)
+    distance = lowrank.distances_of(fits)
     cutoff = rounds.near_enough(distance)
     left = distance[distance <= cutoff].sum() if budget else 0.0
     assert left <= budget
     assert budget == np.inf or left + distance[distance > cutoff].min(initial=np.inf) > budget
     repaired = sum(rounds._fit_teacher(i, 1.0, np.inf).objective for i in range(6))
     best = sum(rounds._fit_teacher(i, 1.0, 0.0).objective for i in range(6))
-    total = rounds.judge(1.0)[0]
+    total = rounds.judge(1.0, fits, cutoff)[0]
     assert best * (1 - 1e-9) <= total <= min(repaired, best + left) * (1 + 1e-9)

@@ -17,7 +17,7 @@ from prml.distributed.part import GIVES_ROWS, label_records
 from prml.distributed.traffic import Traffic, smaller_in_factors
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.lowrank import Coupling, LowRankSolution, no_factors
-from prml.solvers.spectral import Factors, scale_into_ball
+from prml.solvers.spectral import Factors
 from prml.solvers.training_set import TrainingSet
 
 UNKNOWN = -2  # a version that is neither the last nor the one before
@@ -219,15 +219,10 @@ class Centre(Coupling):
         if self.keep_multipliers and self._kept_lost:  # the value stands, its multipliers do not
             best = best._replace(dual_objective=-np.inf)
             self._kept_lost = False
-        value, t = self._lower_bound()
+        value, t = self.lower_bound()
         if value > best.dual_objective and (not self.keep_multipliers or self._keep(t)):
             best = best._replace(dual_objective=value)
         return best._replace(n_iter=self.round, rho=self.rho)
-
-    def _lower_bound(self) -> tuple[float, float]:
-        t = scale_into_ball(self.M, self.root)
-        gains, costs = self.sum_of_dual_parts()
-        return t * gains - costs, t
 
     def _keep(self, t: float) -> bool:
         """Let the workers keep what the bound is made of, when all of them still have it."""
@@ -322,7 +317,7 @@ class Centre(Coupling):
             # a worker took the best with it: certify what there is now
             self._kept_lost = False
             self.report()
-            value, t = self._lower_bound()
+            value, t = self.lower_bound()
             if self._ask_everyone("keep", self._plain("keep", t=t)) is None:
                 self._kept_lost = True
             best = best._replace(dual_objective=value)

@@ -14,8 +14,9 @@ import numpy as np
 
 from prml.solvers.checkpoint import data_fingerprint
 from prml.solvers.feasibility import InfeasibleError
+from prml.solvers.given_margins import TeacherFit
 from prml.solvers.labelwise import zero_solution
-from prml.solvers.lowrank import Splitting
+from prml.solvers.lowrank import Splitting, distances_of
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 GIVES_ROWS = ("turn", "shed")  # requests whose answers hold rows of M
@@ -48,6 +49,7 @@ class Part:
         self.blocks: dict[int, Splitting] = {}
         self.versions: dict[int, int] = {}
         self.kept: dict[int, tuple[list, list]] = {}  # the best multipliers, made feasible
+        self.repaired: dict[int, list[TeacherFit]] = {}  # between "distances" and "judge"
         self.mirrors: dict[int, dict] = {}  # blocks of other workers, as they were some rounds ago
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Part:
             except InfeasibleError as error:
                 return error.labels
             self.versions[b] = -1
+            self.repaired.pop(b, None)
             if b in states:
                 self._set_state(b, states[b])
             return []
@@ -107,7 +110,7 @@ class Part:
 
     def _drop(self, request) -> dict:
         for b in request["blocks"]:
-            for room in (self.blocks, self.versions, self.kept):
+            for room in (self.blocks, self.versions, self.kept, self.repaired):
                 room.pop(b, None)
         return {}
 
@@ -178,15 +181,22 @@ class Part:
 
     def _distances(self, request) -> dict:
         """How far from the best the repaired teachers may be."""
-        work = lambda b: self._in_step(b, request).distances(request["enlargement"])  # noqa: E731
-        return {"blocks": self.each(list(request["blocks"]), work)}
+
+        def repair(b: int):
+            self.repaired[b] = self._in_step(b, request).repair(request["enlargement"])
+            return distances_of(self.repaired[b])
+
+        return {"blocks": self.each(list(request["blocks"]), repair)}
 
     def _judge(self, request) -> dict:
         """The objectives of V, enlarged, with the best teachers, and these."""
 
         def judge(b: int):
             block = self._in_step(b, request)
-            objective, wt, wt0 = block.judge(request["enlargement"], request["cutoff"])
+            repaired = self.repaired.pop(b, None)
+            if repaired is None:  # a block that has come here since the repair
+                repaired = block.repair(request["enlargement"])
+            objective, wt, wt0 = block.judge(request["enlargement"], repaired, request["cutoff"])
             return objective, np.concatenate(wt), wt0, self.versions[b]
 
         return {"blocks": self.each(list(request["blocks"]), judge)}

@@ -85,7 +85,10 @@ class LabelState:
         for _ in range(CORRECTIONS):
             weighted = projected * alpha[:, None]
             gram = weighted.T @ projected
-            gram[np.diag_indices_from(gram)] += max(1e-9 * np.trace(gram), 1e-300)
+            trace = np.trace(gram)
+            if trace == 0.0:  # nothing to give up
+                return
+            gram[np.diag_indices_from(gram)] += 1e-9 * trace
             change = -p.sign * (weighted @ np.linalg.solve(gram, excess))
             share = (beta / per_group)[p.group]
             np.clip(change, -alpha, np.minimum(share, p.upper - alpha), out=change)

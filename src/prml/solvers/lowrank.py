@@ -169,6 +169,12 @@ class Coupling:
         self.V = V
         return primal_residual, dual_residual
 
+    def lower_bound(self) -> tuple[float, float]:
+        """The bound of the multipliers scaled by t into the spectral ball, and t."""
+        t = scale_into_ball(self.dual_rows(), self.root)
+        gains, costs = self.sum_of_dual_parts()
+        return t * gains - costs, t
+
     def relieve(self) -> bool:
         """Bring the multipliers nearer to the spectral ball where the gap is made of that.
 
@@ -296,39 +302,40 @@ class Splitting(Coupling):
         """As `shed`, the excess of each label given in the directions, one a row."""
         X, bias = self.training_set.matrix, self.training_set.X.bias
         projected = np.asarray(X @ directions[:, :-1].T) + bias * directions[:, -1]
-        self.each_label(lambda i: self.labels[i].shed(self._problems[i], projected, coordinates[i]))
+
+        def shed(i: int) -> None:
+            if not self.should_stop():
+                self.labels[i].shed(self._problems[i], projected, coordinates[i])
+
+        self.each_label(shed)
 
     def upper_bound(self) -> tuple[float, Factors, list[np.ndarray], np.ndarray]:
         """The objective of V, made feasible, with its best teachers; V and the teachers."""
         enlargement = self.enlargement()
         factors = self.factors._replace(values=enlargement * self.factors.values)
-        objectives, wt, wt0 = self.judge(enlargement)
+        repaired = self.repair(enlargement)
+        cutoff = self.near_enough(distances_of(repaired))
+        objectives, wt, wt0 = self.judge(enlargement, repaired, cutoff)
         return self.root * float(factors.values.sum()) + objectives, factors, wt, wt0
 
+    def repair(self, enlargement: float) -> list[TeacherFit]:
+        """The labels' teachers made feasible at the enlarged V, and how good they are."""
+        return self.each_label(lambda i: self._fit_teacher(i, enlargement, np.inf))
+
     def judge(
-        self, enlargement: float, cutoff: float | None = None
+        self, enlargement: float, repaired: list[TeacherFit], cutoff: float
     ) -> tuple[float, list[np.ndarray], np.ndarray]:
         """The labels' objectives, summed, at the enlarged V with good teachers; these too.
 
-        All teachers are repaired; those that may be further from the best than the cutoff are then
-        improved. Without one it is that of `near_enough`.
+        Teachers that may be further from the best than the cutoff are improved.
         """
-        fits = self._repaired(enlargement)
-        distance = np.array([fit.distance for fit in fits])
-        cutoff = self.near_enough(distance) if cutoff is None else cutoff
-        far = np.flatnonzero(distance > cutoff)
+        fits = repaired.copy()
+        far = np.flatnonzero(distances_of(repaired) > cutoff)
         better = self.each_label(lambda i: self._fit_teacher(i, enlargement, 0.0), far)
         for i, fit in zip(far, better, strict=True):
             fits[i] = fit
         total = float(sum(fit.objective for fit in fits))
         return total, [fit.wt for fit in fits], np.array([fit.wt0 for fit in fits])
-
-    def distances(self, enlargement: float) -> np.ndarray:
-        """How far from the best each label's repaired teacher may be."""
-        return np.array([fit.distance for fit in self._repaired(enlargement)])
-
-    def _repaired(self, enlargement: float) -> list[TeacherFit]:
-        return self.each_label(lambda i: self._fit_teacher(i, enlargement, np.inf))
 
     def _fit_teacher(self, i: int, enlargement: float, enough: float) -> TeacherFit:
         problem, label = self._problems[i], self.labels[i]
@@ -354,12 +361,6 @@ class Splitting(Coupling):
                 loops.margins(problem, self.V[i], m)
                 least = min(least, float(m[hard].min()))
         return 1.0 / least if least > 0.0 else 1.0
-
-    def lower_bound(self) -> tuple[float, float]:
-        """The bound of the multipliers scaled by t into the spectral ball, and t."""
-        t = scale_into_ball(self.dual_rows(), self.root)
-        gains, costs = self.sum_of_dual_parts()
-        return t * gains - costs, t
 
     def sum_of_dual_parts(self) -> tuple[float, float]:
         parts = [label.dual_parts() for label in self.labels]
@@ -404,6 +405,11 @@ class Splitting(Coupling):
             alpha, beta = self.feasible_multipliers(t)
             best = best._replace(alpha=alpha, beta=beta, dual_objective=dual_objective)
         return best._replace(n_iter=self.round, rho=self.rho)
+
+
+def distances_of(fits: list[TeacherFit]) -> np.ndarray:
+    """How far from the best each teacher may be."""
+    return np.array([fit.distance for fit in fits])
 
 
 class _Problems:
@@ -484,7 +490,7 @@ def run_rounds(
                 best = rounds.with_lower_bound(best)
                 if is_due and rounds.round > EVALUATE_EVERY:  # too early before
                     for _ in range(RELIEFS):
-                        if not rounds.relieve():
+                        if monitor.remaining <= 0 or not rounds.relieve():
                             break
                         best = rounds.with_lower_bound(best)
                 rise = relative_gap(best.dual_objective, last_bound)
