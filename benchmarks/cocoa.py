@@ -51,7 +51,7 @@ def rounds_of_added_blocks(
                 p = problems[i]._replace(omega=omega, centre=z - omega * label.m_row)
                 order = label.rng.permutation(len(p.rows))
                 state = (label.alpha, label.beta, label.m_row, label.u, label.s)
-                visit(p, order, 1, 1, *state, np.inf, 0.0, np.empty_like(order))
+                visit(p, order, 1, *state, np.inf, 0.0, np.empty_like(order))
                 step[at] = label.m_row - M[i]
         M = np.array([label.m_row for label in labels])
         if round >= next_look or round == max_rounds:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from prml.loops import svmplus as loops
+from prml.loops.visiting_order import new_seed, shuffled
 from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.svmplus import cold_start, hold_on_offset
 from prml.solvers.training_set import Hyperparameters, TrainingSet
-from prml.solvers.visiting_order import shuffled
 
 
 class DStep:
@@ -40,7 +40,7 @@ class DStep:
             z = rows.row(i)
             centre = z - omega * self.M[i]
             turn = problem._replace(omega=omega, centre=centre)
-            order = shuffled(rng, np.arange(len(problem.rows)))
+            order = shuffled(np.arange(len(problem.rows)), new_seed(rng))
             state = (self.alpha[i], self.beta[i], z, *self.sums[i])
             loops.sweep(turn, order, *state, self.kappa[i], 0.0, self.room)
             rows.change(i, (z - centre) / omega)

@@ -277,9 +277,47 @@ def test_a_data_frame_keeps_its_names(Estimator):
     assert model.label_names_.tolist() == ["w", "x", "y", "z"]
     plain = quiet_fit(Estimator(random_state=0), case.X, case.Y)
     assert np.array_equal(plain.coef_, model.coef_)
-    assert model.teachers("x")[0][0] in {"w", "y", "z"}
+    assert model.teachers("w")[0][0] in {"x", "y", "z"}
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["d", "c", "b", "a"]])
+
+
+PREDICTED = [
+    (lambda X: X[:, :3], "3 features"),
+    (lambda X: X[0], "2D array"),
+    (lambda X: X[:0], "0 sample"),
+    (lambda X: np.where(X.max() == X, np.nan, X), "NaN"),
+    (lambda X: np.where(X.max() == X, -np.inf, X), "infinity"),
+    (lambda X: np.where(X.max() == X, -1e101, X), "1e[+]100"),
+    (lambda X: np.where(X.max() == X, 1e200, X), "1e[+]100"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), PREDICTED)
+@pytest.mark.parametrize("order", ["C", "F"])
+@BOTH
+def test_bad_rows_are_refused_at_prediction(Estimator, order, spoil, sentence):
+    case = make_case()
+    model = quiet_fit(Estimator(random_state=0), case.X, case.Y)
+    with pytest.raises(ValueError, match=sentence):
+        model.predict(np.array(spoil(case.X), order=order))
+
+
+@BOTH
+def test_any_layout_of_the_same_rows_gets_the_same_scores(Estimator):
+    case = make_case()
+    model = quiet_fit(Estimator(random_state=0), case.X, case.Y)
+    expected = model.decision_function(case.X)
+    large = np.full_like(case.X, 1e99)  # allowed, although the sum of their squares is not
+    assert np.isfinite(model.decision_function(large)).all()
+    for same in (
+        np.asfortranarray(case.X),
+        np.repeat(case.X, 2, axis=1)[:, ::2],
+        case.X.astype(">f8"),
+        sp.csr_matrix(case.X),
+        case.X.tolist(),
+    ):
+        assert np.allclose(model.decision_function(same), expected, rtol=1e-12, atol=1e-12)
 
 
 @BOTH

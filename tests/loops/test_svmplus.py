@@ -243,9 +243,12 @@ def test_smallest_lift_is_the_least_and_a_raised_point_is_feasible():
         assert loops.smallest_lift(p, m, xi, np.zeros(len(xi))) == np.inf
         cheapest, raised = np.empty(len(xi), np.int64), np.empty_like(wt)
         loops.cheapest_entries(p, cheapest)
-        value, offset = loops.cheapest_repair(p, z, wt, -wt.sum(), m, xi, lift, cheapest, raised)
-        expected, violation = objective_and_violation(p, explicit, z, raised, offset + raised.sum())
+        lifting = (np.zeros_like(wt), 1.0, np.ones(len(xi)))
+        value, wt0 = loops.repair(p, z, wt, 0.0, m, xi, *lifting, cheapest, raised)
+        expected, violation = objective_and_violation(p, explicit, z, raised, wt0)
         assert violation <= 1e-9 and value == pytest.approx(expected)
+        lifted, _ = objective_and_violation(p, explicit, z, wt, lift)
+        assert value < lifted  # raising single labels was cheaper, else this tests less
 
 
 @pytest.mark.parametrize("form", ["csr", "theta inf", "no intercept", "missing labels"])

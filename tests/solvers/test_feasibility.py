@@ -11,7 +11,7 @@ from tests.estimators.oracles import make_case
 
 from prml.privileged import LabelFeatures
 from prml.solvers.feasibility import is_feasible, lift_direction, teacher_vectors
-from prml.solvers.given_margins import fit_teacher
+from prml.solvers.given_margins import fit_teacher, repair_teacher
 from prml.solvers.svmplus import cold_start
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 from prml.targets import read_targets
@@ -110,13 +110,14 @@ def test_a_repaired_teacher_is_feasible_and_as_near_as_it_claims(theta):
     case = make_case(3, n=40, theta=theta)
     for i, problem, z, m in given_predictors(case):
         start = np.linspace(-1.0, 1.0, problem.n_teachers), 0.3, *cold_start(problem)
-        repaired = fit_teacher(problem, m, *start, enough=np.inf)
+        repaired = repair_teacher(problem, z, *start)
         check_teacher(repaired, case, i, z)
         best = fit_teacher(problem, m, *start, n_steps=20)
-        distance = repaired.objective - best.objective
-        assert distance > 1e-3 * best.objective  # else the next line would say nothing
-        improved = fit_teacher(problem, m, *start, n_steps=20, enough=0.5 * distance)
-        assert improved.objective == best.objective
+        above = repaired.objective - best.objective
+        assert above > 1e-3 * best.objective  # else the next line would say nothing
+        assert repaired.distance >= above
+        same = repair_teacher(problem, z, best.wt, best.wt0, *start[2:])
+        assert same.objective == pytest.approx(best.objective, rel=1e-9)
 
 
 def exact_teacher(case, i, m):

@@ -140,7 +140,7 @@ class Part:
             block.rho = request["rho_coupled"]
             M = block.dual_rows()
             V = update["V"] if "V" in update else update["left"] @ request["right"]
-            block.move(*block.target(M), V)
+            block.move(M, block.target(M), V)
         self.versions[b] = request["version"]
         block.rho = request["rho"]
         return block

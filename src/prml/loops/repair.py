@@ -3,7 +3,7 @@
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.problem import primal_value, slack, slacks
+from prml.loops.problem import dual_value, group_sums, margins, primal_value, slack, slacks
 
 
 @jit
@@ -97,3 +97,45 @@ def cheapest_repair(p, z, wt, offset, m, xi, lift, cheapest, out):
             best, best_offset = value, trial_offset
             out[:] = trial
     return best, best_offset
+
+
+@jit
+def repair(p, z, wt, wt0, m, xi, lift_wt, lift_wt0, lift_xi, cheapest, out):
+    """Make a point feasible: along the lift or by raising single labels, whichever is cheaper.
+
+    m and xi belong to the point and stay. `out` receives the new wt; returns the objective (inf
+    where the lift cannot help) and the new wt0.
+    """
+    r = smallest_lift(p, m, xi, lift_xi)
+    out[:] = wt
+    if r == np.inf:
+        return np.inf, wt0
+    out += r * lift_wt
+    lifted0 = wt0 + r * lift_wt0
+    value = primal_value(p, z, out, lifted0 - out.sum(), m, xi + r * lift_xi)
+    if p.teacher_bias > 0.0 and r > 0.0:
+        raised = np.empty_like(wt)
+        cost, offset = cheapest_repair(p, z, wt, wt0 - wt.sum(), m, xi, r, cheapest, raised)
+        if cost < value:
+            out[:] = raised
+            return cost, offset + raised.sum()
+    return value, lifted0
+
+
+@jit
+def repair_at(p, z, wt, wt0, alpha, beta, lift_wt, lift_wt0, lift_xi, out):
+    """Make a teacher feasible at the predictor z; `out` receives its wt.
+
+    Returns the objective without the term of z, the new wt0, and the bound that the multipliers
+    set to the objective of any teacher at z.
+    """
+    n_groups = len(beta)
+    m, xi, sigma = np.empty(len(alpha)), np.empty(n_groups), np.empty(n_groups)
+    cheapest = np.empty(n_groups, np.int64)
+    margins(p, z, m)
+    slacks(p, wt0 - wt.sum(), wt, xi)
+    cheapest_entries(p, cheapest)
+    value, new0 = repair(p, p.centre, wt, wt0, m, xi, lift_wt, lift_wt0, lift_xi, cheapest, out)
+    group_sums(p, alpha, beta, sigma)
+    bound = dual_value(p, alpha, np.zeros(len(z)), sigma) - alpha @ m
+    return value, new0, bound

@@ -17,7 +17,7 @@ from prml.loops.problem import (
     primal_value,
     slacks,
 )
-from prml.loops.repair import cheapest_entries, cheapest_repair, smallest_lift
+from prml.loops.repair import cheapest_entries, repair, repair_at, smallest_lift
 from prml.loops.rows import Csr, Dense, row_axpy, row_dot
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "add_rows",
     "advance",
     "cheapest_entries",
-    "cheapest_repair",
     "dual_state",
     "dual_value",
     "group_sums",
@@ -35,6 +34,8 @@ __all__ = [
     "multipliers",
     "newton_step",
     "primal_value",
+    "repair",
+    "repair_at",
     "row_axpy",
     "row_dot",
     "slacks",
@@ -116,6 +117,7 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
     rise, fall, sink, lean = teacher_response(p, kappa)
+    sum_sigma, sum_u = s[0], s[1]  # not in s until the end: threads would share its cache line
     n_active = 0
     for k in range(len(order)):
         j = order[k]
@@ -149,8 +151,8 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
         if q > 0.0:
             beta[g] = max(beta[g] + t - a, 0.0)
             if t != 0.0:
-                s[0] += t
-                s[1] += total * t
+                sum_sigma += t
+                sum_u += total * t
                 at += up * t
                 mean += down * t
                 for e in range(indptr[g], indptr[g + 1]):
@@ -158,5 +160,5 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
         if alpha[j] > 0.0 or gradient - xi > -near:
             active[n_active] = j
             n_active += 1
-    s[2] = at
+    s[0], s[1], s[2] = sum_sigma, sum_u, at
     return n_active

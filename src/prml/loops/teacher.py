@@ -5,6 +5,7 @@ import numpy as np
 from prml.loops.jit import jit
 from prml.loops.problem import add_correction
 from prml.loops.svmplus import sweep, teacher_response, teacher_state
+from prml.loops.visiting_order import another_seed, shuffled
 
 
 @jit
@@ -17,6 +18,7 @@ def sweep_teacher(p, beta, u, s, kappa):
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
     rise, fall, sink, lean = teacher_response(p, kappa)
+    sum_sigma, sum_u = s[0], s[1]
     for g in range(len(beta)):
         xi, total, length = at, 0.0, 0.0
         for e in range(indptr[g], indptr[g + 1]):
@@ -31,13 +33,13 @@ def sweep_teacher(p, beta, u, s, kappa):
         t = max(-xi / q, -beta[g])
         if t != 0.0:
             beta[g] += t
-            s[0] += t
-            s[1] += total * t
+            sum_sigma += t
+            sum_u += total * t
             at += up * t
             mean += down * t
             for e in range(indptr[g], indptr[g + 1]):
                 u[indices[e]] += values[e] * t
-    s[2] = at
+    s[0], s[1], s[2] = sum_sigma, sum_u, at
 
 
 @jit
@@ -67,8 +69,8 @@ def scale_teacher(p, beta, u, s):
 
 
 @jit
-def visit(p, order, n_sweeps, n_teacher_sweeps, alpha, beta, m_row, u, s, kappa, near, active):
-    """A label's turn: n_sweeps pair sweeps over `order`, each followed by sweeps of the teacher.
+def visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, active):
+    """Pair sweeps over `order`, each followed by one of the teacher.
 
     m_row = sum_j alpha_j sign_j x_j on entry and on exit; alpha, beta, u and s are written too.
     `active` receives the examples that the last sweep found active; returns their number.
@@ -77,8 +79,38 @@ def visit(p, order, n_sweeps, n_teacher_sweeps, alpha, beta, m_row, u, s, kappa,
     n_active = 0
     for _ in range(n_sweeps):
         n_active = sweep(p, order, alpha, beta, z, u, s, kappa, near, active)
-        for _ in range(n_teacher_sweeps):
-            sweep_teacher(p, beta, u, s, kappa)
+        sweep_teacher(p, beta, u, s, kappa)
     for k in range(len(z)):
         m_row[k] = (z[k] - p.centre[k]) / p.omega
     return n_active
+
+
+@jit
+def pay(p, active, alpha, beta, m_row, u, s, near):
+    """A sweep without the hold on the offset: the dual value charges for what it owes."""
+    offset = s[2]
+    scale_teacher(p, beta, u, s)
+    visit(p, active, 1, alpha, beta, m_row, u, s, np.inf, near, np.empty_like(active))
+    scale_teacher(p, beta, u, s)
+    s[2] = offset
+
+
+@jit
+def take_turn(p, active, seed, full, n_sweeps, pays, alpha, beta, m_row, u, s, kappa, near):
+    """A label's turn: sweeps over the active examples in a random order; returns these.
+
+    When `full`, a sweep over all examples goes before and finds out who is active. When `pays`,
+    `pay` follows. One call, so that threads wait for the interpreter once a turn.
+    """
+    if full:
+        n = len(alpha)
+        room = np.empty(n, np.int64)
+        order = shuffled(np.arange(n), seed)
+        n_active = visit(p, order, 1, alpha, beta, m_row, u, s, kappa, near, room)
+        active = room[:n_active].copy()
+        seed = another_seed(seed)  # the same order twice would do much less
+    order = shuffled(active, seed)
+    visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, np.empty_like(order))
+    if pays:
+        pay(p, active, alpha, beta, m_row, u, s, near)
+    return active

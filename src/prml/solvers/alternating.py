@@ -18,7 +18,6 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
@@ -29,7 +28,8 @@ from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.label_state import LabelState
-from prml.solvers.lowrank import LowRankSolution, n_threads
+from prml.solvers.label_threads import LabelThreads
+from prml.solvers.lowrank import LowRankSolution
 from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.svmplus import relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -57,7 +57,7 @@ class Alternation:
     ):
         self.should_stop = should_stop
         self.training_set, self.numbers, self.gamma1 = training_set, numbers, gamma1
-        self.n_jobs = n_threads(n_jobs)
+        self.threads = LabelThreads(n_jobs)
         n_labels = training_set.n_labels
         self.problems = [training_set.problem(i, numbers) for i in range(n_labels)]
         self.rngs = [np.random.default_rng([seed, i]) for i in range(n_labels)]
@@ -87,10 +87,7 @@ class Alternation:
         return norms + sum(teacher.objective for teacher in self.teachers)
 
     def _each(self, work) -> list:
-        if self.n_jobs == 1:
-            return [work(i) for i in range(len(self.problems))]
-        run = Parallel(n_jobs=self.n_jobs, backend="threading")
-        return run(delayed(work)(i) for i in range(len(self.problems)))
+        return self.threads.each(work, range(len(self.problems)))
 
     def _judge(self, Z: np.ndarray) -> list[TeacherFit]:
         """The best teacher of every label for the predictors Z."""
@@ -286,7 +283,8 @@ def solve_alternating(
         should_stop=lambda: monitor.remaining <= 0,
     )
     inner_gap, n_iter = FIRST_INNER_GAP, 0
-    with threadpool_limits(state.n_jobs):
+    product = float(training_set.n_labels) ** 2 * training_set.n_features
+    with threadpool_limits(state.threads.for_products(product)):
         try:
             while n_iter < max_iter and not monitor.out_of_time and not monitor.stopped_by:
                 before = np.concatenate([t.wt for t in state.teachers])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prml.loops import svmplus as loops
-from prml.loops.svmplus import Csr, Problem
+from prml.loops.svmplus import Csr, Dense, Problem
 from prml.solvers.feasibility import lift_direction
 from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift
 
@@ -27,6 +27,29 @@ class TeacherFit(NamedTuple):
     distance: float = np.inf
 
 
+def repair_teacher(
+    problem: Problem,
+    z: np.ndarray,
+    wt: np.ndarray,
+    wt0: float,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    *,
+    lift: Lift | None = None,
+) -> TeacherFit:
+    """Make (wt, wt0) feasible at the predictor z; the multipliers tell how near to the best it is.
+
+    A twentieth of the time of `fit_teacher`.
+    """
+    if len(alpha) == 0:
+        return TeacherFit(np.zeros_like(wt), 0.0, 0.0, 0.0)
+    lift = lift_direction(problem) if lift is None else lift
+    wt, out = _unforced(wt, lift), np.empty_like(wt)
+    state = (z, wt, wt0, alpha, beta, lift.wt, lift.wt0, lift.xi, out)
+    objective, wt0, bound = loops.repair_at(problem, *state)
+    return TeacherFit(out, wt0, objective, objective - bound)
+
+
 def fit_teacher(
     problem: Problem,
     m: np.ndarray,
@@ -37,13 +60,10 @@ def fit_teacher(
     *,
     n_steps: int = 6,
     lift: Lift | None = None,
-    enough: float = 0.0,
 ) -> TeacherFit:
     """Make (wt, wt0) feasible at the margins m, and improve it by a few Newton steps.
 
     alpha and beta are the multipliers near which the optimum is expected; they are not changed.
-    They bound the optimum from below: no step is taken where the repaired teacher is within
-    `enough` of that bound.
     """
     p = without_rows(problem)
     lift = lift_direction(p) if lift is None else lift
@@ -54,11 +74,7 @@ def fit_teacher(
     loops.slacks(p, offset[0], wt, xi)
     best = _repaired(p, m, wt, wt0, xi, lift, cheapest)
     if len(m) == 0:
-        return TeacherFit(np.zeros_like(wt), 0.0, 0.0, 0.0)
-    if enough > 0.0 and best.objective < np.inf:
-        distance = best.objective - _lower_bound(p, m, alpha, beta)
-        if distance <= enough:
-            return best._replace(distance=distance)
+        return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
     if p.n_teachers == 0 and not p.teacher_bias:
         return best
     m = m.copy()
@@ -82,34 +98,24 @@ def fit_teacher(
 
 def without_rows(problem: Problem) -> Problem:
     """The problem with no features: its margins are whatever the caller says."""
-    n_rows = int(problem.rows.max()) + 1 if len(problem.rows) else 0
-    empty = Csr(np.empty(0), np.empty(0, np.int32), np.zeros(n_rows + 1, np.int32), 0.0)
+    X = problem.X  # the empty rows are of its type: no loop is compiled a second time
+    if isinstance(X, Dense):
+        empty: Csr | Dense = Dense(X.values[:, :0], 0.0)
+    else:
+        empty = Csr(X.data[:0], X.indices[:0], np.zeros_like(X.indptr), 0.0)
     return problem._replace(X=empty, centre=np.zeros(1), omega=1.0)
 
 
-def _lower_bound(p: Problem, m, alpha, beta) -> float:
-    sigma = np.empty(len(p.norm))
-    loops.group_sums(p, alpha, beta, sigma)
-    return loops.dual_value(p, alpha, np.zeros(1), sigma) - float(alpha @ m)
-
-
 def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift, cheapest) -> TeacherFit:
-    """The cheaper of two repairs: along the lift, or by raising single labels of the teacher."""
     if lift.forced is not None:
-        wt = wt - lift.forced @ (lift.forced.T @ wt)
-        xi = np.empty(len(p.norm))
+        wt, xi = _unforced(wt, lift), np.empty(len(p.norm))
         loops.slacks(p, wt0 - wt.sum(), wt, xi)
-    r = loops.smallest_lift(p, m, xi, lift.xi)
-    if not np.isfinite(r):
-        return TeacherFit(wt, wt0, np.inf)
-    lifted, lifted0 = wt + r * lift.wt, wt0 + r * lift.wt0
-    offset, nothing = lifted0 - lifted.sum(), np.zeros(1)
-    value = loops.primal_value(p, nothing, lifted, offset, m, xi + r * lift.xi)
-    if p.teacher_bias and r > 0.0:
-        raised = np.empty_like(wt)
-        cost, offset = loops.cheapest_repair(
-            p, nothing, wt, wt0 - wt.sum(), m, xi, r, cheapest, raised
-        )
-        if cost < value:
-            return TeacherFit(raised, float(offset + raised.sum()), cost)
-    return TeacherFit(lifted, lifted0, value)
+    out = np.empty_like(wt)
+    lifting = (lift.wt, lift.wt0, lift.xi)
+    objective, wt0 = loops.repair(p, p.centre, wt, wt0, m, xi, *lifting, cheapest, out)
+    return TeacherFit(out, wt0, objective)
+
+
+def _unforced(wt: np.ndarray, lift: Lift) -> np.ndarray:
+    """The part of wt that is orthogonal to what it must be orthogonal to."""
+    return wt if lift.forced is None else wt - lift.forced @ (lift.forced.T @ wt)

@@ -4,7 +4,8 @@ import numpy as np
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
-from prml.loops.teacher import scale_teacher, visit
+from prml.loops.teacher import pay, take_turn
+from prml.loops.visiting_order import new_seed
 from prml.solvers.svmplus import (
     RHO_BETA_OVER_ALPHA,
     cold_start,
@@ -12,9 +13,7 @@ from prml.solvers.svmplus import (
     hold_on_offset,
     teacher_of,
 )
-from prml.solvers.visiting_order import shuffled
 
-TEACHER_SWEEPS = 1  # after each pair sweep
 CORRECTIONS = 2  # least squares changes: the second makes up for what the bounds kept of the first
 ACTIVE_MARGIN = 0.1  # examples whose margin exceeds 1 by less stay in the sweep
 
@@ -48,26 +47,19 @@ class LabelState:
         wt, total = self.u - self.s[0], self.teacher_bias * self.s[0]
         return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / self.gamma2
 
-    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2) -> None:
-        """Pair sweeps over the active examples, before them one over all when `full`."""
-        if full:
-            order = shuffled(self.rng, np.arange(len(problem.rows)))
-            room = np.empty(len(order), np.int64)
-            self.active = room[: self._visit(problem, order, 1, self.kappa, room)].copy()
-        order = shuffled(self.rng, self.active)
-        self._visit(problem, order, n_sweeps, self.kappa, np.empty_like(order))
+    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2, pays: bool = False) -> None:
+        """Pair sweeps over the active examples, before them one over all when `full`.
+
+        When it `pays`, see `pay`.
+        """
+        state = (self.alpha, self.beta, self.m_row, self.u, self.s, self.kappa, ACTIVE_MARGIN)
+        seed = new_seed(self.rng)
+        self.active = take_turn(problem, self.active, seed, full, n_sweeps, pays, *state)
 
     def pay(self, problem: Problem) -> None:
-        """A sweep without the hold on the offset: the dual value charges for what it owes."""
-        offset = self.s[2]
-        scale_teacher(problem, self.beta, self.u, self.s)
-        self._visit(problem, self.active, 1, np.inf, np.empty_like(self.active))
-        scale_teacher(problem, self.beta, self.u, self.s)
-        self.s[2] = offset
-
-    def _visit(self, problem: Problem, order, n_sweeps: int, kappa: float, room) -> int:
-        state = (self.alpha, self.beta, self.m_row, self.u, self.s)
-        return visit(problem, order, n_sweeps, TEACHER_SWEEPS, *state, kappa, ACTIVE_MARGIN, room)
+        """Pay what the hold on the offset owes; the dual value charges for it."""
+        state = (self.alpha, self.beta, self.m_row, self.u, self.s, ACTIVE_MARGIN)
+        pay(problem, self.active, *state)
 
     def shed(self, problem: Problem, projected: np.ndarray, excess: np.ndarray) -> None:
         """Let m_row lose `excess` in some directions, at no cost to the teacher.

@@ -20,16 +20,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
+from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
-from prml.solvers.given_margins import TeacherFit, fit_teacher
+from prml.solvers.given_margins import TeacherFit, fit_teacher, repair_teacher
 from prml.solvers.label_state import LabelState
+from prml.solvers.label_threads import LabelThreads
 from prml.solvers.labelwise import zero_solution
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
 from prml.solvers.svmplus import (
@@ -53,6 +54,7 @@ RELIEF_SHARE = 0.1  # of the gap that scaling into the ball may make up
 RELIEF_PAYS = 8.0  # how many times dearer scaling has to be than what a pass aims at
 RISING = 0.03  # the lower bound still rises when it does by more than this
 OVER_RELAXATION = 1.6
+BLOCK = 256  # rows of V and M that a thread goes through at once
 BALANCE = 1.3  # ratio of the residuals beyond which rho is changed
 
 
@@ -68,12 +70,6 @@ class LowRankSolution(NamedTuple):
     dual_objective: float
     n_iter: int
     rho: float
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """The threads that n_jobs asks for: of a cluster behind joblib only this machine's cores."""
-    asked = effective_n_jobs(n_jobs)
-    return asked if n_jobs is not None and n_jobs > 0 else min(asked, cpu_count())
 
 
 def no_factors(shape: tuple[int, int]) -> Factors:
@@ -93,7 +89,7 @@ class Coupling:
 
     def __init__(self, n_labels: int, width: int, gamma1: float, n_jobs: int | None):
         self.root = float(np.sqrt(gamma1))
-        self.n_jobs = n_threads(n_jobs)
+        self.threads = LabelThreads(n_jobs)
         self.V, self.dual = np.zeros((n_labels, width)), np.zeros((n_labels, width))
         self.factors = no_factors(self.V.shape)
         self.rho = 1.0
@@ -151,23 +147,33 @@ class Coupling:
         """One round; returns the primal and the dual residual of the splitting."""
         M = self.turns()
         self.round += 1
-        Z, target = self.target(M)
+        target = self.target(M)
         self.factors = threshold(target, self.root / self.rho, guess=self.factors.left)
-        return self.move(Z, target, self.factors.product())
+        return self.move(M, target, self.factors.product())
 
-    def target(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Z that belongs to M, and the matrix of which the new V is the thresholding."""
-        Z = self.V + (M - self.dual) / self.rho
-        relaxed = OVER_RELAXATION * Z + (1.0 - OVER_RELAXATION) * self.V
-        return Z, relaxed + self.dual / self.rho
+    def target(self, M: np.ndarray) -> np.ndarray:
+        """The matrix of which the new V is the thresholding."""
+        state = (self.V, M, self.dual, self.rho, OVER_RELAXATION)
+        target = np.empty_like(self.V)
+        self._rows_of(lambda first, last: relaxed_target(*state, first, last, target))
+        return target
 
-    def move(self, Z: np.ndarray, target: np.ndarray, V: np.ndarray) -> tuple[float, float]:
-        """Take the new V and the multipliers that follow from it; returns the residuals."""
-        self.dual = self.rho * (target - V)
-        primal_residual = float(np.linalg.norm(Z - V))
-        dual_residual = self.rho * float(np.linalg.norm(V - self.V))
-        self.V = V
-        return primal_residual, dual_residual
+    def move(self, M: np.ndarray, target: np.ndarray, V: np.ndarray) -> tuple[float, float]:
+        """Take the new V and the multipliers that follow from it; returns the residuals.
+
+        The multipliers take the place of the target.
+        """
+        state = (self.V, M, self.dual, self.rho)
+        squares = self._rows_of(lambda first, last: follow(*state, first, last, V, target))
+        self.V, self.dual = V, target
+        primal, moved = np.sqrt(np.sum(squares, axis=0))
+        return float(primal), self.rho * float(moved)
+
+    def _rows_of(self, work: Callable[[int, int], object]) -> list:
+        """Run `work` on the rows in blocks, whose number does not depend on the threads."""
+        n = len(self.V)
+        blocks = range(0, n, BLOCK)
+        return self.threads.each(lambda first: work(first, min(first + BLOCK, n)), blocks)
 
     def lower_bound(self) -> tuple[float, float]:
         """The bound of the multipliers scaled by t into the spectral ball, and t."""
@@ -261,19 +267,13 @@ class Splitting(Coupling):
 
     def each_label(self, work: Callable[[int], object], labels: np.ndarray | None = None) -> list:
         """Run `work` on every label, or those given, shared out over threads; in their order."""
-        chosen = list(range(len(self.labels)) if labels is None else map(int, labels))
-        if self.n_jobs == 1 or len(chosen) < 2:
-            return [work(i) for i in chosen]
-        # many small shares: labels differ widely in cost
-        shares = np.array_split(chosen, min(len(chosen), 8 * self.n_jobs))
-        done = Parallel(n_jobs=self.n_jobs, backend="threading")(
-            delayed(lambda share: [work(i) for i in share])(share) for share in shares
-        )
-        return [item for share in done for item in share]
+        chosen = range(len(self.labels)) if labels is None else map(int, labels)
+        return self.threads.each(work, chosen)
 
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
         full = self.round < 3 or self.round % FULL_SWEEP_EVERY == 0
+        is_due = (self.round + 1) % EVALUATE_EVERY == 0
         n_sweeps, newton_steps = EFFORTS[self.effort]
 
         def turn(i: int) -> None:
@@ -281,13 +281,14 @@ class Splitting(Coupling):
                 return
             centre = self.V[i] - self.dual[i] / self.rho
             problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
-            self.labels[i].sweep(problem, full, n_sweeps)
+            label = self.labels[i]
+            label.sweep(problem, full, n_sweeps, pays=is_due and not newton_steps)
             if newton_steps:
                 # the rounds are slow: whoever was left out may be why
-                self.labels[i].active = np.arange(len(problem.rows))
-                self.labels[i].newton(problem, newton_steps)
-            if (self.round + 1) % EVALUATE_EVERY == 0:
-                self.labels[i].pay(problem)
+                label.active = np.arange(len(problem.rows))
+                label.newton(problem, newton_steps)
+                if is_due:
+                    label.pay(problem)
 
         self.each_label(turn)
         return self.dual_rows()
@@ -320,7 +321,13 @@ class Splitting(Coupling):
 
     def repair(self, enlargement: float) -> list[TeacherFit]:
         """The labels' teachers made feasible at the enlarged V, and how good they are."""
-        return self.each_label(lambda i: self._fit_teacher(i, enlargement, np.inf))
+
+        def repair(i: int) -> TeacherFit:
+            problem, label = self._problems[i], self.labels[i]
+            state = (*label.teacher(problem), label.alpha, label.beta)
+            return repair_teacher(problem, enlargement * self.V[i], *state, lift=self.lifts[i])
+
+        return self.each_label(repair)
 
     def judge(
         self, enlargement: float, repaired: list[TeacherFit], cutoff: float
@@ -331,19 +338,18 @@ class Splitting(Coupling):
         """
         fits = repaired.copy()
         far = np.flatnonzero(distances_of(repaired) > cutoff)
-        better = self.each_label(lambda i: self._fit_teacher(i, enlargement, 0.0), far)
+        better = self.each_label(lambda i: self._fit_teacher(i, enlargement), far)
         for i, fit in zip(far, better, strict=True):
             fits[i] = fit
         total = float(sum(fit.objective for fit in fits))
         return total, [fit.wt for fit in fits], np.array([fit.wt0 for fit in fits])
 
-    def _fit_teacher(self, i: int, enlargement: float, enough: float) -> TeacherFit:
+    def _fit_teacher(self, i: int, enlargement: float) -> TeacherFit:
         problem, label = self._problems[i], self.labels[i]
         m = np.empty(len(problem.rows))
         loops.margins(problem, enlargement * self.V[i], m)
-        wt, wt0 = label.teacher(problem)
-        state = (m, wt, wt0, label.alpha, label.beta)
-        return fit_teacher(problem, *state, lift=self.lifts[i], enough=enough)
+        state = (*label.teacher(problem), label.alpha, label.beta)
+        return fit_teacher(problem, m, *state, lift=self.lifts[i])
 
     def enlargement(self) -> float:
         """The factor by which V must grow for margin 1 where no teacher can excuse an example.
@@ -472,6 +478,14 @@ def run_rounds(
     checkpoint: Checkpoint | None = None,
 ) -> LowRankSolution:
     """Rounds until the bounds are `tol` apart, wherever the labels are."""
+    n_labels, width = rounds.V.shape
+    with threadpool_limits(rounds.threads.for_products(float(n_labels) ** 2 * width)):
+        return _run_rounds(rounds, tol, max_iter, monitor, checkpoint)
+
+
+def _run_rounds(
+    rounds: Coupling, tol: float, max_iter: int, monitor: Monitor, checkpoint: Checkpoint | None
+) -> LowRankSolution:
     best = rounds.best_of_nothing()
     rounds.should_stop = lambda: monitor.remaining <= 0
     if checkpoint is not None:
@@ -479,58 +493,57 @@ def run_rounds(
     last_bound = best.dual_objective
     # What is known without the judgement that an end forces: who goes on has the same rounds.
     resumable = best
-    with threadpool_limits(rounds.n_jobs):
-        try:
-            while rounds.round < max_iter and not monitor.out_of_time:
-                residuals = rounds.step()
-                last = rounds.round >= max_iter or monitor.remaining <= 0
-                is_due = rounds.round % EVALUATE_EVERY == 0
-                if not is_due and not last:
+    try:
+        while rounds.round < max_iter and not monitor.out_of_time:
+            residuals = rounds.step()
+            last = rounds.round >= max_iter or monitor.remaining <= 0
+            is_due = rounds.round % EVALUATE_EVERY == 0
+            if not is_due and not last:
+                continue
+            best = rounds.with_lower_bound(best)
+            if is_due and rounds.round > EVALUATE_EVERY:  # too early before
+                for _ in range(RELIEFS):
+                    if monitor.remaining <= 0 or not rounds.relieve():
+                        break
+                    best = rounds.with_lower_bound(best)
+            rise = relative_gap(best.dual_objective, last_bound)
+            last_bound = best.dual_objective
+            # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
+            is_rising = rise > max(3.0 * tol, RISING)
+            if is_due and is_rising:
+                rounds.balance(*residuals)
+                resumable = best
+                if not last:
+                    if checkpoint is not None:
+                        checkpoint.save(rounds, best)
                     continue
-                best = rounds.with_lower_bound(best)
-                if is_due and rounds.round > EVALUATE_EVERY:  # too early before
-                    for _ in range(RELIEFS):
-                        if monitor.remaining <= 0 or not rounds.relieve():
-                            break
-                        best = rounds.with_lower_bound(best)
-                rise = relative_gap(best.dual_objective, last_bound)
-                last_bound = best.dual_objective
-                # The upper bound is dear: ask for it when the lower one has nearly stopped rising.
-                is_rising = rise > max(3.0 * tol, RISING)
-                if is_due and is_rising:
-                    rounds.balance(*residuals)
-                    resumable = best
-                    if not last:
-                        if checkpoint is not None:
-                            checkpoint.save(rounds, best)
-                        continue
-                needed = max(tol, TEACHER_SHARE * min(rounds.last_gap, 1.0))
-                rounds.enough = TEACHER_SHARE * needed * best.objective
-                if monitor.remaining <= 0:
-                    rounds.enough = np.inf  # the repair alone: the time is up
-                best = rounds.with_upper_bound(best)
-                gap = relative_gap(best.objective, best.dual_objective)
-                stop = monitor.record(
-                    iteration=rounds.round,
-                    objective=best.objective,
-                    dual_objective=best.dual_objective,
-                    gap=gap,
-                    rank=best.factors.rank,
-                )
-                if is_due and not is_rising:
-                    rounds.balance(*residuals)
-                    rounds.work_harder(gap)
-                    resumable = best
-                if gap <= tol or stop or last:
-                    break
-                if checkpoint is not None:
-                    checkpoint.save(rounds, best)
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interrupt(error):
-                raise
-            monitor.interrupted()  # in the middle of a round: the last checkpoint stays as it is
-        else:
+            needed = max(tol, TEACHER_SHARE * min(rounds.last_gap, 1.0))
+            rounds.enough = TEACHER_SHARE * needed * best.objective
+            if monitor.remaining <= 0:
+                rounds.enough = np.inf  # the repair alone: the time is up
+            best = rounds.with_upper_bound(best)
+            gap = relative_gap(best.objective, best.dual_objective)
+            stop = monitor.record(
+                iteration=rounds.round,
+                objective=best.objective,
+                dual_objective=best.dual_objective,
+                gap=gap,
+                rank=best.factors.rank,
+            )
+            if is_due and not is_rising:
+                rounds.balance(*residuals)
+                rounds.work_harder(gap)
+                resumable = best
+            if gap <= tol or stop or last:
+                break
             if checkpoint is not None:
-                gap = relative_gap(best.objective, best.dual_objective)
-                checkpoint.close(rounds, resumable, solved=gap <= tol)
+                checkpoint.save(rounds, best)
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
+        monitor.interrupted()  # in the middle of a round: the last checkpoint stays as it is
+    else:
+        if checkpoint is not None:
+            gap = relative_gap(best.objective, best.dual_objective)
+            checkpoint.close(rounds, resumable, solved=gap <= tol)
     return best

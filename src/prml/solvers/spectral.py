@@ -56,9 +56,9 @@ def threshold(matrix: np.ndarray, tau: float, *, guess: np.ndarray | None = None
 def _left_factors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All left singular vectors and values, largest first, through the smaller Gram matrix."""
     if matrix.shape[0] <= matrix.shape[1]:
-        squares, left = eigh(matrix @ matrix.T, overwrite_a=True)
+        squares, left = eigh(matrix @ matrix.T, overwrite_a=True, driver="evd")
         return left[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0.0))
-    squares, right = eigh(matrix.T @ matrix, overwrite_a=True)
+    squares, right = eigh(matrix.T @ matrix, overwrite_a=True, driver="evd")
     values = np.sqrt(np.maximum(squares[::-1], 0.0))
     positive = values > 1e-8 * max(values[0], 1e-300)
     return (matrix @ right[:, ::-1][:, positive]) / values[positive], values[positive]

@@ -17,7 +17,7 @@ import numpy as np
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scale_teacher, sweep_teacher
-from prml.solvers.visiting_order import shuffled
+from prml.loops.visiting_order import new_seed, shuffled
 
 # Chosen on halves of yeast, enron, corel5k and bibtex, C from 1e-3 to 20, theta 2 and inf.
 SWEEPS_A_ROUND = 8  # the first of them over all examples, the others over the active ones
@@ -114,23 +114,13 @@ class _Best:
             hard = np.isinf(p.upper) & (self.lift.xi[p.group] == 0.0)
             if hard.any() and 0.0 < m[hard].min() < 1.0:
                 z, m = z / m[hard].min(), m / m[hard].min()
-        lift = loops.smallest_lift(p, m, xi, self.lift.xi)
-        if not np.isfinite(lift):
-            return
-        if p.teacher_bias and lift > 0.0:
-            raised = np.empty_like(wt)
-            objective, offset = loops.cheapest_repair(
-                p, z, wt, wt0 - wt.sum(), m, xi, lift, self.cheapest, raised
-            )
-            if objective < self.objective:
-                self.objective = objective
-                self.point = (z.copy(), raised, offset + raised.sum())
-        wt = wt + lift * self.lift.wt
-        wt0 = wt0 + lift * self.lift.wt0
-        objective = loops.primal_value(p, z, wt, wt0 - wt.sum(), m, xi + lift * self.lift.xi)
+        repaired, lift = np.empty_like(wt), self.lift
+        objective, wt0 = loops.repair(
+            p, z, wt, wt0, m, xi, lift.wt, lift.wt0, lift.xi, self.cheapest, repaired
+        )
         if objective < self.objective:
             self.objective = objective
-            self.point = (z.copy(), wt, wt0)
+            self.point = (z.copy(), repaired, wt0)
 
     def offer_multipliers(self, alpha, beta, dual_objective) -> None:
         if dual_objective > self.dual_objective:
@@ -216,7 +206,7 @@ def _sweep(best: _Best, alpha, beta, tol, max_sweeps, rng, should_stop) -> tuple
     while True:
         active = np.arange(n)
         for turn in range(min(SWEEPS_A_ROUND, max_sweeps - n_sweeps)):
-            order = shuffled(rng, active)
+            order = shuffled(active, new_seed(rng))
             n_active = loops.sweep(p, order, alpha, beta, z, u, s, kappa, near, room)
             sweep_teacher(p, beta, u, s, kappa)
             active = room[:n_active].copy() if turn == 0 else active
