@@ -8,7 +8,7 @@ explained in `prml.loops.problem`.
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.problem import add_correction, dual_value, margins, slack, slacks
+from prml.loops.problem import add_correction, dual_value, group_sums, margins, slack, slacks
 from prml.loops.rows import row_axpy, row_dot, row_square_axpy
 
 
@@ -250,7 +250,10 @@ def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max
     free = free[:n_free]
     for k in range(len(z)):
         gz[k] -= (z[k] - centre[k]) / p.omega
-    weight = np.where(beta > 0.0, rho_beta, 0.0)
+    weight = np.zeros(n_groups)  # np.where would take two seconds more to compile
+    for g in range(n_groups):
+        if beta[g] > 0.0:
+            weight[g] = rho_beta
     gwt = np.empty_like(wt)
     goffset = -teacher_pullback(p, offset[0], wt, -sigma, gwt)
     gwt *= -1.0
@@ -293,3 +296,32 @@ def advance(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg,
     )
     multipliers(p, m, xi, alpha0, beta0, rho_alpha, rho_beta, alpha, beta, free, zsum, sigma)
     return length, dual_value(p, alpha, zsum, sigma)
+
+
+@jit
+def newton_turn(p, wt, offset, alpha, beta, m_row, rho_alpha, rho_beta, max_steps):
+    """Newton steps from the point of (m_row, wt, offset) until the dual value has risen.
+
+    m_row = sum_j alpha_j sign_j x_j on entry and on exit; wt and offset move. alpha, beta and
+    m_row are written when it has. Returns whether it has.
+    """
+    n, n_groups = len(alpha), len(beta)
+    z = p.centre + p.omega * m_row
+    m, xi, sigma = np.empty(n), np.empty(n_groups), np.empty(n_groups)
+    margins(p, z, m)
+    slacks(p, offset[0], wt, xi)
+    group_sums(p, alpha, beta, sigma)
+    before = dual_value(p, alpha, m_row, sigma)
+    zsum, free = np.empty_like(m_row), np.empty(n, np.int64)
+    new_alpha, new_beta = np.empty(n), np.empty(n_groups)
+    room = (new_alpha, new_beta, free, zsum, sigma)
+    for _ in range(max_steps):
+        _, value = advance(
+            p, z, wt, offset, m, xi, alpha, beta, rho_alpha, rho_beta, 100, 0.3, *room
+        )
+        if value >= before:
+            alpha[:] = new_alpha
+            beta[:] = new_beta
+            m_row[:] = zsum
+            return True
+    return False

@@ -6,7 +6,7 @@ The letters are explained in `prml.loops.problem`; Newton's method is in `prml.l
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.newton import advance, multipliers, newton_step
+from prml.loops.newton import advance, multipliers, newton_step, newton_turn
 from prml.loops.problem import (
     Problem,
     add_correction,
@@ -17,7 +17,7 @@ from prml.loops.problem import (
     primal_value,
     slacks,
 )
-from prml.loops.repair import cheapest_entries, repair, repair_at, smallest_lift
+from prml.loops.repair import cheapest_entries, improve_at, repair, repair_at, smallest_lift
 from prml.loops.rows import Csr, Dense, row_axpy, row_dot
 
 __all__ = [
@@ -30,9 +30,11 @@ __all__ = [
     "dual_state",
     "dual_value",
     "group_sums",
+    "improve_at",
     "margins",
     "multipliers",
     "newton_step",
+    "newton_turn",
     "primal_value",
     "repair",
     "repair_at",

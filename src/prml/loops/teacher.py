@@ -69,6 +69,25 @@ def scale_teacher(p, beta, u, s):
 
 
 @jit
+def dual_parts(alpha, u, s, gamma2, teacher_bias):
+    """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2), of the multipliers alone: no hold on the offset."""
+    square = teacher_bias * s[0] * teacher_bias * s[0]
+    for l in range(len(u)):
+        square += (u[l] - s[0]) * (u[l] - s[0])
+    return alpha.sum(), 0.5 * square / gamma2
+
+
+@jit
+def scaled(alpha, beta, group, t):
+    """t alpha, and beta with what the group's alphas give up: no teacher changes."""
+    new_alpha, new_beta = np.empty_like(alpha), beta.copy()
+    for j in range(len(alpha)):
+        new_alpha[j] = t * alpha[j]
+        new_beta[group[j]] += (1.0 - t) * alpha[j]
+    return new_alpha, new_beta
+
+
+@jit
 def visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, active):
     """Pair sweeps over `order`, each followed by one of the teacher.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
-from prml.loops.teacher import pay, take_turn
+from prml.loops.teacher import dual_parts, pay, take_turn
 from prml.loops.visiting_order import new_seed
 from prml.solvers.svmplus import (
     RHO_BETA_OVER_ALPHA,
@@ -40,12 +40,8 @@ class LabelState:
         return teacher_of(problem, self.u, self.s)
 
     def dual_parts(self) -> tuple[float, float]:
-        """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value.
-
-        Here wt and wt0 are those of the multipliers alone: no hold on the offset.
-        """
-        wt, total = self.u - self.s[0], self.teacher_bias * self.s[0]
-        return float(self.alpha.sum()), 0.5 * float(wt @ wt + total * total) / self.gamma2
+        """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value."""
+        return dual_parts(self.alpha, self.u, self.s, self.gamma2, self.teacher_bias)
 
     def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2, pays: bool = False) -> None:
         """Pair sweeps over the active examples, before them one over all when `full`.
@@ -93,31 +89,14 @@ class LabelState:
     def newton(self, problem: Problem, max_steps: int) -> None:
         """Newton steps on the augmented Lagrangian from here, kept when the dual value rises."""
         p = problem
-        n, n_groups = len(p.rows), len(p.norm)
-        if n == 0:
+        if len(p.rows) == 0:
             return
-        z = p.centre + p.omega * self.m_row
         wt, wt0 = self.teacher(p)
-        offset, m, xi = np.array([wt0 - wt.sum()]), np.empty(n), np.empty(n_groups)
-        loops.margins(p, z, m)
-        loops.slacks(p, offset[0], wt, xi)
-        zsum, sigma = self.m_row.copy(), np.empty(n_groups)
-        loops.group_sums(p, self.alpha, self.beta, sigma)
-        before = loops.dual_value(p, self.alpha, zsum, sigma)
-        rho = self.rho / curvature_of(p)
-        rho_beta = RHO_BETA_OVER_ALPHA * rho
-        alpha, beta, free = np.empty(n), np.empty(n_groups), np.empty(n, np.int64)
-        for _ in range(max_steps):
-            loops.newton_step(
-                p, z, wt, offset, m, xi, self.alpha, self.beta, rho, rho_beta, 100, 0.3
-            )
-            loops.multipliers(
-                p, m, xi, self.alpha, self.beta, rho, rho_beta, alpha, beta, free, zsum, sigma
-            )
-            if loops.dual_value(p, alpha, zsum, sigma) >= before:
-                self.alpha, self.beta, self.rho = alpha, beta, min(3.0 * self.rho, 1e3)
-                loops.dual_state(p, alpha, beta, z, self.u, self.s)
-                self.s[2] = offset[0]
-                self.m_row[:] = zsum
-                return
-        self.rho /= 3.0
+        offset, rho = np.array([wt0 - wt.sum()]), self.rho / curvature_of(p)
+        state = (wt, offset, self.alpha, self.beta, self.m_row, rho, RHO_BETA_OVER_ALPHA * rho)
+        if loops.newton_turn(p, *state, max_steps):
+            self.rho = min(3.0 * self.rho, 1e3)
+            loops.dual_state(p, self.alpha, self.beta, np.empty_like(p.centre), self.u, self.s)
+            self.s[2] = offset[0]
+        else:
+            self.rho /= 3.0

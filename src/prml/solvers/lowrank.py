@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from prml.loops import svmplus as loops
 from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
+from prml.loops.teacher import scaled
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
@@ -54,7 +55,7 @@ RELIEF_SHARE = 0.1  # of the gap that scaling into the ball may make up
 RELIEF_PAYS = 8.0  # how many times dearer scaling has to be than what a pass aims at
 RISING = 0.03  # the lower bound still rises when it does by more than this
 OVER_RELAXATION = 1.6
-BLOCK = 256  # rows of V and M that a thread goes through at once
+BLOCK = 64  # rows of V and M that a thread goes through at once
 BALANCE = 1.3  # ratio of the residuals beyond which rho is changed
 
 
@@ -294,7 +295,8 @@ class Splitting(Coupling):
         return self.dual_rows()
 
     def dual_rows(self) -> np.ndarray:
-        return np.array([label.m_row for label in self.labels])
+        rows = np.concatenate([label.m_row for label in self.labels])
+        return rows.reshape(self.V.shape)
 
     def shed(self, excess: Factors) -> None:
         self.shed_rows(excess.left * excess.values, excess.right)
@@ -374,12 +376,11 @@ class Splitting(Coupling):
 
     def feasible_multipliers(self, t: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """alpha scaled by t; what it gives up goes to beta, so that no teacher changes."""
-        beta = []
-        for i, label in enumerate(self.labels):
-            group = self._problems[i].group
-            moved = np.bincount(group, weights=label.alpha, minlength=len(label.beta))
-            beta.append(label.beta + (1.0 - t) * moved)
-        return [t * label.alpha for label in self.labels], beta
+        multipliers = [
+            scaled(label.alpha, label.beta, self._problems[i].group, t)
+            for i, label in enumerate(self.labels)
+        ]
+        return [alpha for alpha, _ in multipliers], [beta for _, beta in multipliers]
 
     def best_of_nothing(self) -> LowRankSolution:
         fits = [
