@@ -59,9 +59,9 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
         return len(self.label_names_)
 
     def _check_predict_data(self, X):
-        check_is_fitted(self)
         if self._is_plainly_sound(X):
             return X
+        check_is_fitted(self)
         check_soundness(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         X = in_native_order(X)
@@ -79,7 +79,7 @@ class MultilabelEstimator(ClassifierMixin, BaseEstimator):
             or X.ndim != 2
             or not (X.flags.c_contiguous or X.flags.f_contiguous)
             or X.size == 0
-            or X.shape[1] != self.n_features_in_
+            or X.shape[1] != getattr(self, "n_features_in_", None)
             or hasattr(self, "feature_names_in_")  # a warning about the missing names is due
         ):
             return False

@@ -3,7 +3,6 @@
 import numpy as np
 
 from prml.loops.jit import jit
-from prml.loops.newton import multipliers, newton_step
 from prml.loops.problem import dual_value, group_sums, margins, primal_value, slack, slacks
 
 
@@ -143,53 +142,3 @@ def repair_at(p, z, wt, wt0, alpha, beta, lift_wt, lift_wt0, lift_xi, out):
     group_sums(p, alpha, beta, sigma)
     bound = dual_value(p, alpha, np.zeros(len(z)), sigma) - alpha @ m
     return value, new0, bound
-
-
-@jit
-def improve_at(
-    p, m, wt, wt0, alpha, beta, rho, rho_ratio, n_steps, lift_wt, lift_wt0, lift_xi, forced, out
-):
-    """The best teacher that a repair and a few Newton steps find at the margins m, into `out`.
-
-    p has no features. `forced` holds orthonormal columns that wt must be orthogonal to. rho is the
-    first weight of the violations, rho_ratio that of beta's in its units. Returns the objective and
-    wt0; alpha and beta, the multipliers to start from, stay.
-    """
-    n_groups = len(beta)
-    z, zsum, offset = np.zeros(1), np.zeros(1), np.array([wt0 - wt.sum()])
-    m, wt, xi, sigma = m.copy(), wt.copy(), np.empty(n_groups), np.empty(n_groups)
-    cheapest, free = np.empty(n_groups, np.int64), np.empty(len(m), np.int64)
-    cheapest_entries(p, cheapest)
-    slacks(p, offset[0], wt, xi)
-    trial, own, own_xi = np.empty_like(wt), wt.copy(), xi.copy()
-    best, best0 = np.inf, wt0
-    for step in range(n_steps + 1):
-        if step > 0:
-            newton_step(p, z, wt, offset, m, xi, alpha, beta, rho, rho_ratio * rho, 50, 0.1)
-            new_alpha, new_beta = np.empty_like(alpha), np.empty_like(beta)
-            multipliers(
-                p, m, xi, alpha, beta, rho, rho_ratio * rho, new_alpha, new_beta, free, zsum, sigma
-            )
-            alpha, beta = new_alpha, new_beta
-            wt0 = p.teacher_bias * (offset[0] + wt.sum())
-            rho *= 4.0
-        own[:] = wt
-        own_xi[:] = xi
-        if forced.shape[1] > 0:
-            for c in range(forced.shape[1]):
-                part = 0.0
-                for l in range(len(wt)):
-                    part += forced[l, c] * wt[l]
-                for l in range(len(wt)):
-                    own[l] -= part * forced[l, c]
-            slacks(p, wt0 - own.sum(), own, own_xi)
-        value, value0 = repair(
-            p, p.centre, own, wt0, m, own_xi, lift_wt, lift_wt0, lift_xi, cheapest, trial
-        )
-        gain = best - value
-        if step == 0 or gain > 0.0:
-            best, best0 = value, value0
-            out[:] = trial
-        if step > 0 and abs(gain) <= 1e-4 * best:
-            break
-    return best, best0

@@ -17,7 +17,7 @@ from prml.loops.problem import (
     primal_value,
     slacks,
 )
-from prml.loops.repair import cheapest_entries, improve_at, repair, repair_at, smallest_lift
+from prml.loops.repair import cheapest_entries, repair, repair_at, smallest_lift
 from prml.loops.rows import Csr, Dense, row_axpy, row_dot
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "dual_state",
     "dual_value",
     "group_sums",
-    "improve_at",
     "margins",
     "multipliers",
     "newton_step",

@@ -62,8 +62,10 @@ def scale_teacher(p, beta, u, s):
     if square <= 0.0:
         return
     change = max(-inner / square, -1.0)
-    beta *= 1.0 + change
-    u += change * part
+    for g in range(len(beta)):
+        beta[g] *= 1.0 + change
+    for l in range(len(u)):
+        u[l] += change * part[l]
     s[0] += change * total
     s[1] += change * part.sum()
 
@@ -94,8 +96,9 @@ def visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, active):
     m_row = sum_j alpha_j sign_j x_j on entry and on exit; alpha, beta, u and s are written too.
     `active` receives the examples that the last sweep found active; returns their number.
     """
-    z = p.centre + p.omega * m_row
-    n_active = 0
+    z, n_active = np.empty_like(m_row), 0
+    for k in range(len(z)):
+        z[k] = p.centre[k] + p.omega * m_row[k]
     for _ in range(n_sweeps):
         n_active = sweep(p, order, alpha, beta, z, u, s, kappa, near, active)
         sweep_teacher(p, beta, u, s, kappa)

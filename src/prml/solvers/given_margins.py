@@ -44,9 +44,7 @@ def repair_teacher(
     if len(alpha) == 0:
         return TeacherFit(np.zeros_like(wt), 0.0, 0.0, 0.0)
     lift = lift_direction(problem) if lift is None else lift
-    if lift.forced is not None:
-        wt = wt - lift.forced @ (lift.forced.T @ wt)
-    out = np.empty_like(wt)
+    wt, out = _unforced(wt, lift), np.empty_like(wt)
     state = (z, wt, wt0, alpha, beta, lift.wt, lift.wt0, lift.xi, out)
     objective, wt0, bound = loops.repair_at(problem, *state)
     return TeacherFit(out, wt0, objective, objective - bound)
@@ -68,20 +66,34 @@ def fit_teacher(
     alpha and beta are the multipliers near which the optimum is expected; they are not changed.
     """
     p = without_rows(problem)
+    lift = lift_direction(p) if lift is None else lift
+    cheapest = np.empty(len(p.norm), dtype=np.int64)
+    loops.cheapest_entries(p, cheapest)
+    wt, offset = wt.copy(), np.array([wt0 - wt.sum()])
+    z, xi = np.zeros(1), np.empty(len(p.norm))
+    loops.slacks(p, offset[0], wt, xi)
+    best = _repaired(p, m, wt, wt0, xi, lift, cheapest)
     if len(m) == 0:
         return TeacherFit(np.zeros_like(wt), 0.0, 0.0)
-    lift = lift_direction(p) if lift is None else lift
     if p.n_teachers == 0 and not p.teacher_bias:
-        n_steps = 0  # there is nothing to improve
-    out = np.empty_like(wt)
-    forced = np.empty((len(wt), 0)) if lift.forced is None else lift.forced
+        return best
+    m = m.copy()
     # the scale at which one step of the multipliers is about one typical alpha
     rho = max(float(p.cost.mean()), 1e-300)
-    lifting = (lift.wt, lift.wt0, lift.xi, np.ascontiguousarray(forced))
-    objective, wt0 = loops.improve_at(
-        p, m, wt, wt0, alpha, beta, rho, RHO_BETA_OVER_ALPHA, n_steps, *lifting, out
-    )
-    return TeacherFit(out, wt0, objective)
+    room = np.empty(len(m)), np.empty(len(xi)), np.empty(len(m), np.int64), z.copy(), xi.copy()
+    for _ in range(n_steps):
+        rho_beta = RHO_BETA_OVER_ALPHA * rho
+        loops.newton_step(p, z, wt, offset, m, xi, alpha, beta, rho, rho_beta, 50, 0.1)
+        loops.multipliers(p, m, xi, alpha, beta, rho, rho_beta, *room)
+        alpha, beta = room[0].copy(), room[1].copy()
+        point = _repaired(p, m, wt, p.teacher_bias * (offset[0] + wt.sum()), xi, lift, cheapest)
+        gain = best.objective - point.objective
+        if gain > 0.0:
+            best = point
+        if abs(gain) <= 1e-4 * best.objective:
+            break
+        rho *= 4.0
+    return best
 
 
 def without_rows(problem: Problem) -> Problem:
@@ -92,3 +104,18 @@ def without_rows(problem: Problem) -> Problem:
     else:
         empty = Csr(X.data[:0], X.indices[:0], np.zeros_like(X.indptr), 0.0)
     return problem._replace(X=empty, centre=np.zeros(1), omega=1.0)
+
+
+def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift, cheapest) -> TeacherFit:
+    if lift.forced is not None:
+        wt, xi = _unforced(wt, lift), np.empty(len(p.norm))
+        loops.slacks(p, wt0 - wt.sum(), wt, xi)
+    out = np.empty_like(wt)
+    lifting = (lift.wt, lift.wt0, lift.xi)
+    objective, wt0 = loops.repair(p, p.centre, wt, wt0, m, xi, *lifting, cheapest, out)
+    return TeacherFit(out, wt0, objective)
+
+
+def _unforced(wt: np.ndarray, lift: Lift) -> np.ndarray:
+    """The part of wt that is orthogonal to what it must be orthogonal to."""
+    return wt if lift.forced is None else wt - lift.forced @ (lift.forced.T @ wt)
