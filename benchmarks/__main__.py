@@ -25,7 +25,7 @@ MEASURES: list[tuple[Measure, tuple[str, ...], tuple[str, ...]]] = [
     (measure_predict, ("predict",), SMALL),
     (measure_doubling, ("doubling",), ()),
     (measure_threads, ("threads",), ("bibtex",)),
-    (measure_start, ("import", "import-name", "first-fit"), ()),
+    (measure_start, ("import", "import-name", "first-fit", "first-fit-cold"), ()),
     (measure_large, (*LARGE, "memory"), ()),
     (measure_logistic, ("logistic",), SMALL),
 ]

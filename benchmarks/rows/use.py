@@ -1,8 +1,10 @@
 """What is here: what a user waits for besides the fit: predictions, the import, the first fit."""
 
 import operator
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -70,9 +72,20 @@ def measure_start(options: Options) -> Iterator[Figure]:
         # the first process may have had to read files or compile
         note = f"the first of {len(seconds)} processes {seconds[0]:.3g} s"
         yield Figure(row, "", "", min(seconds[1:]), None, note, {"seconds": seconds})
+    if "first-fit-cold" in options.rows:
+        seconds = [_seconds_without_cache(FIRST_FIT) for _ in range(options.repeats)]
+        note = f"{len(seconds)} processes, the slowest {max(seconds):.3g} s"
+        yield Figure("first-fit-cold", "", "", min(seconds), None, note, {"seconds": seconds})
 
 
-def _seconds_of(program: str) -> float:
+def _seconds_without_cache(program: str) -> float:
+    with tempfile.TemporaryDirectory() as empty:
+        return _seconds_of(program, NUMBA_CACHE_DIR=empty)
+
+
+def _seconds_of(program: str, **environment: str) -> float:
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=True, env=os.environ | environment
+    )
     return float(done.stdout.split()[-1])

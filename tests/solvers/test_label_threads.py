@@ -2,10 +2,15 @@
 
 import threading
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from prml import PrML
+from prml.solvers.blas_threads import blas_threads
 from prml.solvers.label_threads import LabelThreads
 
 
@@ -46,15 +51,37 @@ def test_what_is_raised_in_one_thread_ends_all_and_is_raised(error, in_caller):
     assert threads.each(lambda i: i, range(4)) == [0, 1, 2, 3]
 
 
-def blas_threads() -> set[int]:
+def blas_threads_now() -> set[int]:
     return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 
 
 def test_blas_has_one_thread_while_labels_have_several():
     with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
-        assert LabelThreads(2).each(lambda i: blas_threads(), range(3)) == [{1}] * 3
-        assert blas_threads() == before
+        before = blas_threads_now()
+        assert LabelThreads(2).each(lambda i: blas_threads_now(), range(3)) == [{1}] * 3
+        assert blas_threads_now() == before
+
+
+def test_limits_that_overlap_leave_nothing_behind():
+    with threadpool_limits(2, user_api="blas"):
+        before, first, second = blas_threads_now(), blas_threads(at_most=1), blas_threads(at_most=1)
+        assert before == {2}
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads_now() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads_now() == before
+
+
+def test_fits_in_threads_leave_blas_as_it_was():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 5)), (rng.random((60, 4)) < 0.4).astype(int)
+    with threadpool_limits(2, user_api="blas"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda k: PrML(C=0.1, n_jobs=1 + k % 2).fit(X, Y), range(8)))
+        assert blas_threads_now() == {2}
 
 
 def test_threads_end_with_their_owner():

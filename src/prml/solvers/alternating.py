@@ -19,11 +19,11 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor, is_interrupt
+from prml.solvers.blas_threads import blas_threads
 from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
@@ -284,7 +284,7 @@ def solve_alternating(
     )
     inner_gap, n_iter = FIRST_INNER_GAP, 0
     product = float(training_set.n_labels) ** 2 * training_set.n_features
-    with threadpool_limits(state.threads.for_products(product)):
+    with blas_threads(state.threads.for_products(product)):
         try:
             while n_iter < max_iter and not monitor.out_of_time and not monitor.stopped_by:
                 before = np.concatenate([t.wt for t in state.teachers])

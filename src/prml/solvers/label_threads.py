@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from joblib import cpu_count, effective_n_jobs
-from threadpoolctl import ThreadpoolController
+
+from prml.solvers.blas_threads import blas_threads
 
 Result = TypeVar("Result")
 
@@ -37,7 +38,6 @@ class LabelThreads:
     def __init__(self, n_jobs: int | None):
         self.n_jobs = n_threads(n_jobs)
         self._others: ThreadPoolExecutor | None = None
-        self._blas: ThreadpoolController | None = None
 
     def each(self, work: Callable[[int], Result], labels: Iterable[int]) -> list[Result]:
         """The results of `work` for all labels, in their order.
@@ -47,9 +47,8 @@ class LabelThreads:
         waiting = deque(enumerate(labels))
         if self.n_jobs == 1 or len(waiting) < 2:
             return [work(i) for _, i in waiting]
-        if self._others is None or self._blas is None:
+        if self._others is None:
             self._others = ThreadPoolExecutor(self.n_jobs - 1, thread_name_prefix="prml-labels")
-            self._blas = ThreadpoolController()
         results: dict[int, Result] = {}
 
         def go() -> None:
@@ -65,7 +64,7 @@ class LabelThreads:
                 raise
 
         n_labels = len(waiting)
-        with self._blas.limit(limits=1, user_api="blas"):
+        with blas_threads(at_most=1):
             others = [self._others.submit(go) for _ in range(min(self.n_jobs, n_labels) - 1)]
             try:
                 go()

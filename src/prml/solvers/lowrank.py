@@ -20,13 +20,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from prml.loops import svmplus as loops
 from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scaled
 from prml.monitor import Monitor, is_interrupt
+from prml.solvers.blas_threads import blas_threads
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher, repair_teacher
@@ -480,7 +480,7 @@ def run_rounds(
 ) -> LowRankSolution:
     """Rounds until the bounds are `tol` apart, wherever the labels are."""
     n_labels, width = rounds.V.shape
-    with threadpool_limits(rounds.threads.for_products(float(n_labels) ** 2 * width)):
+    with blas_threads(rounds.threads.for_products(float(n_labels) ** 2 * width)):
         return _run_rounds(rounds, tol, max_iter, monitor, checkpoint)
 
 
