@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import scipy.sparse as sp
+
 
 def check_sparse_indices(matrix: Any, name: str) -> None:
     """Refuse a CSR or CSC matrix whose indices lead out of it: compiled code trusts them.
@@ -24,3 +26,16 @@ def check_sparse_indices(matrix: Any, name: str) -> None:
             f"{name} is a {matrix.format.upper()} matrix of shape {matrix.shape} whose indices or "
             "row starts lead out of it; expected indices below its sizes."
         )
+
+
+def indexable_rows(**arrays: Any) -> list:
+    """`sklearn.utils.indexable`, which turns sparse matrices round, after a look at their indices.
+
+    The names are those that a refusal tells.
+    """
+    from sklearn.utils import indexable  # readers of files need this module, but not scikit-learn
+
+    for name, array in arrays.items():
+        if sp.issparse(array):
+            check_sparse_indices(array, name)
+    return indexable(*arrays.values())

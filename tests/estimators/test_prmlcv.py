@@ -14,6 +14,7 @@ from tests.model_selection.halves import halves_of
 import prml
 from prml import PrBR, PrMLCV, load_model, save_model
 from prml.cli import main
+from prml.estimators.blending import Blend, choose_blend
 from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
 from prml.estimators.fold_scores import Folds
@@ -324,3 +325,57 @@ def test_exported(scaling):
     given = session.get_inputs()[0]
     answers = session.run(["scores"], {given.name: X.astype(np.float32)})[0]
     np.testing.assert_allclose(answers, model.decision_function(X), atol=1e-3)
+
+
+@pytest.fixture
+def blended(monkeypatch):
+    """A search that ends with two members, whatever they are worth, and its data."""
+
+    def two(pool, values_of, sign, size):
+        assert len(pool) >= 2
+        return Blend([0, 1], np.array([0.7, 0.2]), values_of(pool[0]))
+
+    monkeypatch.setattr("prml.estimators.prmlcv.choose_blend", two)
+    X, Y = problem()
+    return PrMLCV(**QUICK).fit(X, Y), X
+
+
+def test_scores_of_a_blend_are_those_of_its_members(blended):
+    model, X = blended
+    assert len(model.members_) == len(model.member_params_) == 2
+    assert model.member_params_[0] == model.best_params_ != model.member_params_[1]
+    one, two = (member.decision_function(X) for member in model.members_)
+    np.testing.assert_allclose(model.decision_function(X), 0.7 * one + 0.2 * two)
+    chances = np.mean([member.predict_proba(X) for member in model.members_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), chances)
+
+
+def test_a_blend_is_saved_loaded_and_exported(blended, tmp_path):
+    model, X = blended
+    again = load_model(save_model(model, tmp_path / "blend.prml"))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    for exported in (to_onnx(model), to_onnx(again)):
+        session = runtime.InferenceSession(
+            exported.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        given = session.get_inputs()[0]
+        answers = session.run(["scores"], {given.name: X.astype(np.float32)})[0]
+        np.testing.assert_allclose(answers, model.decision_function(X), atol=1e-3)
+
+
+def test_a_member_is_added_only_when_every_fold_gains():
+    truth = np.array([1.0, -1.0, 1.0, -1.0])
+    right, wrong = 2.0 * truth, -0.1 * truth
+    half = np.array([1.0, -1.0, -0.5, 0.5])
+    other = np.array([-0.5, 0.5, 1.0, -1.0])
+
+    def hits(folds):
+        return np.array([np.mean(fold * truth > 0) for fold in folds])
+
+    assert choose_blend([[half, half], [other, other]], hits, 1, 3).members == [0, 1]
+    # better on the first fold, no better on the second: not taken
+    assert choose_blend([[half, right], [other, right]], hits, 1, 3).members == [0]
+    assert choose_blend([[half, half], [wrong, wrong]], hits, 1, 3).factors.tolist() == [1.0]

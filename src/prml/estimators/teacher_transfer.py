@@ -11,12 +11,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from prml.base import MultilabelEstimator
 from prml.model_selection.cross_fit import _cross_fit, scores_of
+from prml.sparse_check import indexable_rows
 from prml.targets import Targets
 
 
@@ -138,7 +139,7 @@ class TeacherTransfer(MetaEstimatorMixin, MultilabelEstimator):
                 f"TeacherTransfer: scale is {self.scale!r}; expected a finite number above 0."
             )
         X, targets = self._read_training_data(X, y)
-        X, y, groups = indexable(X, y, groups)  # y goes on as it came, by rows
+        X, y, groups = indexable_rows(X=X, Y=y, groups=groups)  # y goes on as it came, by rows
         self.pool_ = _read_pool(self.pool, targets)
         scores = self._first_stage(X, y, targets, groups)[:, self.pool_]
         self.score_mean_ = scores.mean(axis=0)

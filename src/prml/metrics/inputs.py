@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from prml.metrics.loops import Indices
+from prml.sparse_check import check_sparse_indices
 from prml.targets import read_targets
 
 _ENTRIES_A_BLOCK = 1 << 21  # 16 MB of float64: small beside any scores, large beside any overhead
@@ -99,6 +100,8 @@ class ScoreBlocks:
             )
 
     def _checked_matrix(self, scores: Any) -> Any:
+        if sp.issparse(scores):
+            check_sparse_indices(scores, "scores")
         matrix = scores.tocsr() if sp.issparse(scores) else np.asarray(scores)
         if matrix.ndim == 1 and self.shape[1] == 1:
             matrix = matrix[:, None]

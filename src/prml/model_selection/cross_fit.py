@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 
 from prml.model_selection.splits import MultilabelStratifiedKFold
+from prml.sparse_check import indexable_rows
 from prml.targets import Targets, read_targets
 
 
@@ -76,7 +77,7 @@ def cross_fitted_scores(
     >>> cross_fitted_scores(RidgeClassifier(), X, Y, cv=3).shape
     (100, 5)
     """
-    X, Y, groups = indexable(X, Y, groups)
+    X, Y, groups = indexable_rows(X=X, Y=Y, groups=groups)
     return _cross_fit(estimator, X, Y, read_targets(Y), cv, groups, random_state)
 
 

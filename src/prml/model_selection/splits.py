@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state
 
 from prml.model_selection.split_loops import deal_rarest_label_first, swap_while_better
+from prml.sparse_check import indexable_rows
 from prml.targets import read_targets
 
 _MAX_SWAP_PASSES = 200
@@ -70,7 +71,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         groups : array-like of shape (n_samples,), optional
             Examples of one group stay together.
         """
-        yield from super().split(X, y, groups)
+        yield from super().split(*indexable_rows(X=X, Y=y, groups=groups))
 
     def _iter_test_masks(
         self, X: Any = None, y: Any = None, groups: Any = None
@@ -123,7 +124,8 @@ def multilabel_train_test_split(
     >>> Y_train.sum(axis=0).tolist(), Y_test.sum(axis=0).tolist()
     ([2, 2], [2, 2])
     """
-    arrays = indexable(X, Y, *others)
+    more = {f"array {k}": other for k, other in enumerate(others, 3)}
+    arrays = indexable_rows(X=X, Y=Y, **more)
     n_samples = np.shape(arrays[0])[0]
     n_train, n_test = _part_sizes(n_samples, train_size, test_size)
     sizes = [n_train, n_test, n_samples - n_train - n_test]

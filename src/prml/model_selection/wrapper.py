@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from prml.base import MultilabelEstimator
 from prml.model_selection.cross_fit import _cross_fit, scores_of
+from prml.sparse_check import indexable_rows
 from prml.targets import Targets, read_targets
 
 
@@ -30,7 +31,7 @@ class ScoreWrapper(MetaEstimatorMixin, MultilabelEstimator):
 
     def _fit_estimator(self, X: Any, y: Any, groups: Any) -> tuple[np.ndarray, Targets]:
         """Set `estimator_` and what every fitted estimator has; return scores and targets."""
-        X, y, groups = indexable(X, y, groups)
+        X, y, groups = indexable_rows(X=X, Y=y, groups=groups)
         targets = read_targets(y, owner=type(self).__name__)
         self.classes_ = targets.classes
         self.label_names_ = targets.label_names
