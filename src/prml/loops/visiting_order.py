@@ -32,7 +32,7 @@ def shuffled(examples, seed):
     --------
     >>> import numpy as np
     >>> from prml.loops.visiting_order import shuffled
-    >>> order = shuffled(np.arange(20), 3)
+    >>> order = shuffled(np.arange(20), 1)
     >>> order[:4].tolist(), sorted(order.tolist()) == list(range(20))
     ([16, 17, 18, 19], True)
     """
