@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from prml import PrBR, PrML, PrMLCV
@@ -140,3 +141,24 @@ def test_a_time_limit_holds_inside_a_newton_step():
         model.fit(X, Y)
     assert time.perf_counter() - start < 3.0
     assert not model.converged_ and 0.0 < model.dual_gap_ <= 1.0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    "model",
+    [
+        BinaryRelevance(loss="logistic"),
+        BinaryRelevance(loss="squared_hinge"),
+        ECC(loss="logistic", n_chains=2),
+        RAkEL(loss="logistic"),
+    ],
+)
+def test_newton_steps_of_liblinear_that_would_never_end_are_not_begun(model, form, sign):
+    rng = np.random.default_rng(0)
+    X, Y = np.abs(rng.normal(size=(40, 3))), (rng.random((40, 3)) < 0.5).astype(int)
+    with pytest.raises(ValueError, match=r"X holds .* at most 1e\+30 in size"):
+        model.fit(form(sign * 1e90 * X), Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(model.fit(form(sign * 1e28 * X), Y).decision_function(form(X))).all()

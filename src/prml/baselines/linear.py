@@ -19,6 +19,10 @@ LOSSES = ("hinge", "squared_hinge", "logistic")
 SCORES = ("decision", "hard")
 
 
+# scikit-learn has the same limit for the logistic loss, but looks at the largest, not at its size
+LARGEST_OF_NEWTON = 1e30
+
+
 class Machine(NamedTuple):
     """The settings of every linear machine of one fit.
 
@@ -45,6 +49,16 @@ class Machine(NamedTuple):
             return LogisticRegression(solver="liblinear", **shared)
         dual = self.solves_dual(n_samples, n_features)
         return LinearSVC(loss=self.loss, dual=dual, **shared)
+
+    def check_size(self, X: Any) -> None:
+        """Refuse features on which LIBLINEAR's Newton steps overflow: they would never end."""
+        values = X.data if sp.issparse(X) else X
+        is_newton = self.loss == "logistic" or not self.solves_dual(*X.shape)
+        if is_newton and values.size and np.abs(values).max() > LARGEST_OF_NEWTON:
+            raise ValueError(
+                f"X holds {values.flat[np.abs(values).argmax()]:.3g}; expected features of at most "
+                f"{LARGEST_OF_NEWTON:g} in size for the {self.loss} loss (scale them)."
+            )
 
     def solves_dual(self, n_samples: int, n_features: int) -> bool:
         """Tell whether LIBLINEAR works on the dual.
@@ -137,6 +151,7 @@ class LinearBaseline(MultilabelEstimator):
             self.max_iter,
             _seed_from(self.random_state),
         )
+        machine.check_size(X)
         self.prevalence_ = targets.present / targets.n_samples
         self.constant_labels_ = np.flatnonzero(constant_targets(targets))
         if len(self.constant_labels_):
