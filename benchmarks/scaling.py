@@ -51,8 +51,7 @@ def _short(size: int) -> str:
 
 def _draw_threads(ax, entries: list[dict]) -> None:
     """How many times as fast as one thread two of them are."""
-    looks = zip(entries, ((BLUE, "o", "-"), (ORANGE, "s", "--")), strict=False)
-    for entry, (colour, marker, dash) in looks:
+    for entry, (colour, marker, dash) in zip(entries, LOOKS.values(), strict=False):
         speeds = [1.0, entry["value"]]
         ax.plot([1, 2], speeds, dash, color=colour, marker=marker, ms=5, label=entry["dataset"])
     bar = BARS["threads"].first

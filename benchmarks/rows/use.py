@@ -38,14 +38,12 @@ def measure_predict(options: Options) -> Iterator[Figure]:
     for name in options.datasets:
         split = load_split(name, quick=options.quick)
         model = PrML(C=0.01, tol=0.5, max_iter=5, random_state=0).fit(split.X, split.Y)
-        X, coef = split.X_test, model.coef_
+        X = split.X_test
         repeats = 2 if options.quick else PREDICT_REPEATS
         # one call of a small model is over before the clock and the caches have settled
-        n_calls = 1 + int(PREDICT_SECONDS / measure(lambda m=model, X=X: m.predict(X))[0].wall)
-        works = [
-            partial(_often, n_calls, partial(model.predict, X)),
-            partial(_often, n_calls, partial(operator.matmul, X, coef.T)),
-        ]
+        predict, product = partial(model.predict, X), partial(operator.matmul, X, model.coef_.T)
+        n_calls = 1 + int(PREDICT_SECONDS / measure(predict)[0].wall)
+        works = [partial(_often, n_calls, call) for call in (predict, product)]
         runs = measure_in_turn(works, repeats=repeats)
         ours, theirs = (Seconds(t.wall / n_calls, t.cpu / n_calls) for t, _ in runs)
         yield Figure(

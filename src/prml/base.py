@@ -149,13 +149,15 @@ def in_native_order(X):
     return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
 
 
-def check_size_of_values(X) -> None:
-    """Refuse finite values whose squares are not."""
+def check_size_of_values(
+    X, largest: float = LARGEST_FEATURE, why: str = "squares of larger ones overflow"
+) -> None:
+    """Refuse finite values that are too large: by default those whose squares are not finite."""
     values = X.data if sp.issparse(X) else X
-    if values.size and max(float(values.max()), -float(values.min())) > LARGEST_FEATURE:
+    if values.size and max(float(values.max()), -float(values.min())) > largest:
         raise ValueError(
-            f"X holds {np.abs(values).max():.3g}; expected features of at most "
-            f"{LARGEST_FEATURE:g} (scale them: squares of larger ones overflow)."
+            f"X holds {np.abs(values).max():.3g}; expected features of at most {largest:g} in size "
+            f"(scale them: {why})."
         )
 
 

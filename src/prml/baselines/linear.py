@@ -11,14 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from prml.base import MultilabelEstimator, constant_targets
+from prml.base import MultilabelEstimator, check_size_of_values, constant_targets
 from prml.monitor import Callback, Monitor
 from prml.targets import Targets
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 SCORES = ("decision", "hard")
-
-
 # scikit-learn has the same limit for the logistic loss, but looks at the largest, not at its size
 LARGEST_OF_NEWTON = 1e30
 
@@ -52,13 +50,9 @@ class Machine(NamedTuple):
 
     def check_size(self, X: Any) -> None:
         """Refuse features on which LIBLINEAR's Newton steps overflow: they would never end."""
-        values = X.data if sp.issparse(X) else X
-        is_newton = self.loss == "logistic" or not self.solves_dual(*X.shape)
-        if is_newton and values.size and np.abs(values).max() > LARGEST_OF_NEWTON:
-            raise ValueError(
-                f"X holds {values.flat[np.abs(values).argmax()]:.3g}; expected features of at most "
-                f"{LARGEST_OF_NEWTON:g} in size for the {self.loss} loss (scale them)."
-            )
+        if self.loss == "logistic" or not self.solves_dual(*X.shape):
+            why = f"LIBLINEAR's steps for the {self.loss} loss never end on larger ones"
+            check_size_of_values(X, LARGEST_OF_NEWTON, why)
 
     def solves_dual(self, n_samples: int, n_features: int) -> bool:
         """Tell whether LIBLINEAR works on the dual.

@@ -6,7 +6,6 @@ No Dask in this file: a request is a dict of numbers and arrays, and so is an an
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 from prml.solvers.checkpoint import data_fingerprint
 from prml.solvers.feasibility import InfeasibleError
 from prml.solvers.given_margins import TeacherFit
+from prml.solvers.label_threads import LabelThreads
 from prml.solvers.labelwise import zero_solution
 from prml.solvers.lowrank import Splitting, distances_of
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -45,7 +45,7 @@ class Part:
 
     def __init__(self, training_set: TrainingSet, settings: Settings, n_threads: int = 1):
         self.training_set, self.settings = training_set, settings
-        self.n_threads = n_threads
+        self.threads = LabelThreads(n_threads)
         self.blocks: dict[int, Splitting] = {}
         self.versions: dict[int, int] = {}
         self.kept: dict[int, tuple[list, list]] = {}  # the best multipliers, made feasible
@@ -61,10 +61,7 @@ class Part:
 
     def each(self, blocks, work: Callable[[int], Any]) -> dict[int, Any]:
         """`work` of every block, in threads when there are any."""
-        if self.n_threads == 1 or len(blocks) == 1:
-            return {b: work(b) for b in blocks}
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            return dict(zip(blocks, pool.map(work, blocks), strict=True))
+        return dict(zip(blocks, self.threads.each(work, blocks), strict=True))
 
     def _take(self, request) -> dict:
         """Take blocks over: {block: labels}, at the states or multipliers given or from nothing."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, indexable
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
@@ -21,7 +21,6 @@ from prml.metrics import evaluate, get_metric
 from prml.model_selection.cross_fit import scores_of
 from prml.model_selection.splits import MultilabelStratifiedKFold
 from prml.monitor import Monitor
-from prml.sparse_check import indexable_rows
 from prml.targets import Targets
 
 LOSSES = ("squared", "logistic", "squared_hinge", "hinge")
@@ -187,7 +186,7 @@ class PrMLCV(MultilabelEstimator):
         )
         metric = get_metric(self.scoring)
         X, targets = self._read_training_data(X, y)
-        X, groups = indexable_rows(X=X, groups=groups)
+        X, groups = indexable(X, groups)
         if targets.n_labels == 1 and metric.part in ("ranks", "top"):
             metric = get_metric("macro_auc")
         self.scoring_ = metric.name

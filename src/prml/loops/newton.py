@@ -236,13 +236,6 @@ def step_length(p, m, dm, xi, dxi, alpha0, beta0, rho_alpha, rho_beta, slope, cu
 
 
 @jit
-def move(x, t, direction):
-    """x += t * direction."""
-    for k in range(len(x)):
-        x[k] += t * direction[k]
-
-
-@jit
 def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg, tol):
     """Move the primal point (z, wt, offset, m, xi), in place, one semismooth Newton step down the
     augmented Lagrangian of (alpha0, beta0).
@@ -262,11 +255,8 @@ def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max
         if beta[g] > 0.0:
             weight[g] = rho_beta
     gwt = np.empty_like(wt)
-    for g in range(n_groups):
-        sigma[g] = -sigma[g]
-    goffset = -teacher_pullback(p, offset[0], wt, sigma, gwt)
-    for l in range(len(gwt)):
-        gwt[l] = -gwt[l]
+    goffset = -teacher_pullback(p, offset[0], wt, -sigma, gwt)
+    gwt *= -1.0
     dz, dwt = np.empty_like(z), np.empty_like(wt)
     doffset, length, n_products = newton_direction(
         p, free, weight, rho_alpha, gz, gwt, goffset, dz, dwt, max_cg, tol
@@ -285,10 +275,10 @@ def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max
     t = step_length(
         p, m, dm, xi, dxi, alpha0, beta0, rho_alpha, rho_beta, slope, curvature, 1e-3 * length
     )
-    move(z, t, dz)
-    move(wt, t, dwt)
-    move(m, t, dm)
-    move(xi, t, dxi)
+    z += t * dz
+    wt += t * dwt
+    m += t * dm
+    xi += t * dxi
     offset[0] += t * doffset
     return length, n_products
 

@@ -118,7 +118,6 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
     rise, fall, sink, lean = teacher_response(p, kappa)
-    sum_sigma, sum_u = s[0], s[1]  # not in s until the end: threads would share its cache line
     n_active = 0
     for k in range(len(order)):
         j = order[k]
@@ -152,8 +151,8 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
         if q > 0.0:
             beta[g] = max(beta[g] + t - a, 0.0)
             if t != 0.0:
-                sum_sigma += t
-                sum_u += total * t
+                s[0] += t
+                s[1] += total * t
                 at += up * t
                 mean += down * t
                 for e in range(indptr[g], indptr[g + 1]):
@@ -161,5 +160,5 @@ def sweep(p, order, alpha, beta, z, u, s, kappa, near, active):
         if alpha[j] > 0.0 or gradient - xi > -near:
             active[n_active] = j
             n_active += 1
-    s[0], s[1], s[2] = sum_sigma, sum_u, at
+    s[2] = at
     return n_active

@@ -18,7 +18,6 @@ def sweep_teacher(p, beta, u, s, kappa):
     inverse = 1.0 / p.gamma2
     at, mean = teacher_state(p, s, kappa)
     rise, fall, sink, lean = teacher_response(p, kappa)
-    sum_sigma, sum_u = s[0], s[1]
     for g in range(len(beta)):
         xi, total, length = at, 0.0, 0.0
         for e in range(indptr[g], indptr[g + 1]):
@@ -33,13 +32,13 @@ def sweep_teacher(p, beta, u, s, kappa):
         t = max(-xi / q, -beta[g])
         if t != 0.0:
             beta[g] += t
-            sum_sigma += t
-            sum_u += total * t
+            s[0] += t
+            s[1] += total * t
             at += up * t
             mean += down * t
             for e in range(indptr[g], indptr[g + 1]):
                 u[indices[e]] += values[e] * t
-    s[0], s[1], s[2] = sum_sigma, sum_u, at
+    s[2] = at
 
 
 @jit
@@ -62,10 +61,8 @@ def scale_teacher(p, beta, u, s):
     if square <= 0.0:
         return
     change = max(-inner / square, -1.0)
-    for g in range(len(beta)):
-        beta[g] *= 1.0 + change
-    for l in range(len(u)):
-        u[l] += change * part[l]
+    beta *= 1.0 + change
+    u += change * part
     s[0] += change * total
     s[1] += change * part.sum()
 
@@ -96,9 +93,8 @@ def visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, active):
     m_row = sum_j alpha_j sign_j x_j on entry and on exit; alpha, beta, u and s are written too.
     `active` receives the examples that the last sweep found active; returns their number.
     """
-    z, n_active = np.empty_like(m_row), 0
-    for k in range(len(z)):
-        z[k] = p.centre[k] + p.omega * m_row[k]
+    z = p.centre + p.omega * m_row
+    n_active = 0
     for _ in range(n_sweeps):
         n_active = sweep(p, order, alpha, beta, z, u, s, kappa, near, active)
         sweep_teacher(p, beta, u, s, kappa)
@@ -118,11 +114,11 @@ def pay(p, active, alpha, beta, m_row, u, s, near):
 
 
 @jit
-def take_turn(p, active, seed, full, n_sweeps, pays, alpha, beta, m_row, u, s, kappa, near):
+def take_turn(p, active, seed, full, n_sweeps, alpha, beta, m_row, u, s, kappa, near):
     """A label's turn: sweeps over the active examples in a random order; returns these.
 
-    When `full`, a sweep over all examples goes before and finds out who is active. When `pays`,
-    `pay` follows. One call, so that threads wait for the interpreter once a turn.
+    When `full`, a sweep over all examples goes before and finds out who is active. One call, so
+    that threads wait for the interpreter once a turn.
     """
     if full:
         n = len(alpha)
@@ -133,6 +129,4 @@ def take_turn(p, active, seed, full, n_sweeps, pays, alpha, beta, m_row, u, s, k
         seed = another_seed(seed)  # the same order twice would do much less
     order = shuffled(active, seed)
     visit(p, order, n_sweeps, alpha, beta, m_row, u, s, kappa, near, np.empty_like(order))
-    if pays:
-        pay(p, active, alpha, beta, m_row, u, s, near)
     return active

@@ -102,7 +102,9 @@ class ScoreBlocks:
     def _checked_matrix(self, scores: Any) -> Any:
         if sp.issparse(scores):
             check_sparse_indices(scores, "scores")
-        matrix = scores.tocsr() if sp.issparse(scores) else np.asarray(scores)
+            matrix = scores.tocsr()
+        else:
+            matrix = np.asarray(scores)
         if matrix.ndim == 1 and self.shape[1] == 1:
             matrix = matrix[:, None]
         if matrix.shape != self.shape:

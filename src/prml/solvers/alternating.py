@@ -23,7 +23,6 @@ from sklearn.utils.extmath import randomized_svd
 from prml.loops import svmplus as loops
 from prml.loops.svmplus import Dense, Problem
 from prml.monitor import Monitor, is_interrupt
-from prml.solvers.blas_threads import blas_threads
 from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
@@ -31,7 +30,7 @@ from prml.solvers.label_state import LabelState
 from prml.solvers.label_threads import LabelThreads
 from prml.solvers.lowrank import LowRankSolution
 from prml.solvers.spectral import Factors, scale_into_ball
-from prml.solvers.svmplus import relative_gap, solve_label
+from prml.solvers.svmplus import record_bounds, relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 FIRST_INNER_GAP = 0.1
@@ -283,8 +282,7 @@ def solve_alternating(
         should_stop=lambda: monitor.remaining <= 0,
     )
     inner_gap, n_iter = FIRST_INNER_GAP, 0
-    product = float(training_set.n_labels) ** 2 * training_set.n_features
-    with blas_threads(state.threads.for_products(product)):
+    with state.threads.between_turns(training_set.n_labels, training_set.n_features):
         try:
             while n_iter < max_iter and not monitor.out_of_time and not monitor.stopped_by:
                 before = np.concatenate([t.wt for t in state.teachers])
@@ -299,14 +297,8 @@ def solve_alternating(
                 change = float(np.linalg.norm(after - before)) / size
                 objective = state.objective
                 gap = relative_gap(objective, dual_objective)
-                stop = monitor.record(
-                    iteration=n_iter,
-                    objective=objective,
-                    dual_objective=dual_objective,
-                    gap=gap,
-                    rank=len(state.D),
-                    teacher_change=change,
-                )
+                more = {"rank": len(state.D), "teacher_change": change}
+                stop = record_bounds(monitor, n_iter, objective, dual_objective, **more)
                 settled = change <= 0.1 * tol and improved and inner_gap <= tol
                 if stop or gap <= tol or settled:
                     break

@@ -39,12 +39,12 @@ def repair_teacher(
 ) -> TeacherFit:
     """Make (wt, wt0) feasible at the predictor z; the multipliers tell how near to the best it is.
 
-    A twentieth of the time of `fit_teacher`.
+    Far quicker than `fit_teacher`, which improves it as well.
     """
     if len(alpha) == 0:
         return TeacherFit(np.zeros_like(wt), 0.0, 0.0, 0.0)
     lift = lift_direction(problem) if lift is None else lift
-    wt, out = _unforced(wt, lift), np.empty_like(wt)
+    wt, out = lift.unforced(wt), np.empty_like(wt)
     state = (z, wt, wt0, alpha, beta, lift.wt, lift.wt0, lift.xi, out)
     objective, wt0, bound = loops.repair_at(problem, *state)
     return TeacherFit(out, wt0, objective, objective - bound)
@@ -108,14 +108,9 @@ def without_rows(problem: Problem) -> Problem:
 
 def _repaired(p: Problem, m, wt, wt0, xi, lift: Lift, cheapest) -> TeacherFit:
     if lift.forced is not None:
-        wt, xi = _unforced(wt, lift), np.empty(len(p.norm))
+        wt, xi = lift.unforced(wt), np.empty(len(p.norm))
         loops.slacks(p, wt0 - wt.sum(), wt, xi)
     out = np.empty_like(wt)
     lifting = (lift.wt, lift.wt0, lift.xi)
     objective, wt0 = loops.repair(p, p.centre, wt, wt0, m, xi, *lifting, cheapest, out)
     return TeacherFit(out, wt0, objective)
-
-
-def _unforced(wt: np.ndarray, lift: Lift) -> np.ndarray:
-    """The part of wt that is orthogonal to what it must be orthogonal to."""
-    return wt if lift.forced is None else wt - lift.forced @ (lift.forced.T @ wt)

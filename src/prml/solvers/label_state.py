@@ -43,14 +43,11 @@ class LabelState:
         """sum(alpha) and gamma2/2 (|wt|^2 + wt0^2): the two parts of the dual value."""
         return dual_parts(self.alpha, self.u, self.s, self.gamma2, self.teacher_bias)
 
-    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2, pays: bool = False) -> None:
-        """Pair sweeps over the active examples, before them one over all when `full`.
-
-        When it `pays`, see `pay`.
-        """
+    def sweep(self, problem: Problem, full: bool, n_sweeps: int = 2) -> None:
+        """Pair sweeps over the active examples, before them one over all when `full`."""
         state = (self.alpha, self.beta, self.m_row, self.u, self.s, self.kappa, ACTIVE_MARGIN)
         seed = new_seed(self.rng)
-        self.active = take_turn(problem, self.active, seed, full, n_sweeps, pays, *state)
+        self.active = take_turn(problem, self.active, seed, full, n_sweeps, *state)
 
     def pay(self, problem: Problem) -> None:
         """Pay what the hold on the offset owes; the dual value charges for it."""

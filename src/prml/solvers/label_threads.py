@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from joblib import cpu_count, effective_n_jobs
@@ -74,6 +75,7 @@ class LabelThreads:
             other.result()
         return [results[place] for place in range(n_labels)]
 
-    def for_products(self, n_multiplications: float) -> int:
-        """How many threads BLAS should have between the labels' turns."""
-        return self.n_jobs if n_multiplications > LARGE_PRODUCT else 1
+    def between_turns(self, n_labels: int, width: int) -> AbstractContextManager[None]:
+        """Limits BLAS to the threads that pay where all labels are coupled."""
+        is_large = float(n_labels) ** 2 * width > LARGE_PRODUCT
+        return blas_threads(at_most=self.n_jobs if is_large else 1)

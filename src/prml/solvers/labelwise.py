@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
-from prml.solvers.svmplus import LabelSolution, cold_start, relative_gap, solve_label
+from prml.solvers.svmplus import LabelSolution, cold_start, record_bounds, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 
@@ -114,13 +114,7 @@ def solve_each_label(
                 continue
             objective, dual = float(bounds.sum()), float(duals.sum())
             try:
-                wish = monitor.record(
-                    iteration=n_done,
-                    objective=objective,
-                    dual_objective=dual,
-                    gap=relative_gap(objective, dual),
-                    n_labels=n_labels,
-                )
+                wish = record_bounds(monitor, n_done, objective, dual, n_labels=n_labels)
             except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
                 interrupt(error)
                 continue

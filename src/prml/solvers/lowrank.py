@@ -26,7 +26,6 @@ from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scaled
 from prml.monitor import Monitor, is_interrupt
-from prml.solvers.blas_threads import blas_threads
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher, repair_teacher
@@ -34,10 +33,7 @@ from prml.solvers.label_state import LabelState
 from prml.solvers.label_threads import LabelThreads
 from prml.solvers.labelwise import zero_solution
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
-from prml.solvers.svmplus import (
-    Lift,
-    relative_gap,
-)
+from prml.solvers.svmplus import Lift, record_bounds, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 # Measured on yeast, enron, corel5k and bibtex, C from 1e-3 to .1, theta 2 and inf.
@@ -283,13 +279,13 @@ class Splitting(Coupling):
             centre = self.V[i] - self.dual[i] / self.rho
             problem = self._problems[i]._replace(omega=1.0 / self.rho, centre=centre)
             label = self.labels[i]
-            label.sweep(problem, full, n_sweeps, pays=is_due and not newton_steps)
+            label.sweep(problem, full, n_sweeps)
             if newton_steps:
                 # the rounds are slow: whoever was left out may be why
                 label.active = np.arange(len(problem.rows))
                 label.newton(problem, newton_steps)
-                if is_due:
-                    label.pay(problem)
+            if is_due:
+                label.pay(problem)
 
         self.each_label(turn)
         return self.dual_rows()
@@ -479,8 +475,7 @@ def run_rounds(
     checkpoint: Checkpoint | None = None,
 ) -> LowRankSolution:
     """Rounds until the bounds are `tol` apart, wherever the labels are."""
-    n_labels, width = rounds.V.shape
-    with blas_threads(rounds.threads.for_products(float(n_labels) ** 2 * width)):
+    with rounds.threads.between_turns(*rounds.V.shape):
         return _run_rounds(rounds, tol, max_iter, monitor, checkpoint)
 
 
@@ -524,13 +519,8 @@ def _run_rounds(
                 rounds.enough = np.inf  # the repair alone: the time is up
             best = rounds.with_upper_bound(best)
             gap = relative_gap(best.objective, best.dual_objective)
-            stop = monitor.record(
-                iteration=rounds.round,
-                objective=best.objective,
-                dual_objective=best.dual_objective,
-                gap=gap,
-                rank=best.factors.rank,
-            )
+            bounds = (best.objective, best.dual_objective)
+            stop = record_bounds(monitor, rounds.round, *bounds, rank=best.factors.rank)
             if is_due and not is_rising:
                 rounds.balance(*residuals)
                 rounds.work_harder(gap)

@@ -10,7 +10,7 @@ time; the best of both are kept.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from prml.loops import svmplus as loops
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scale_teacher, sweep_teacher
 from prml.loops.visiting_order import new_seed, shuffled
+from prml.monitor import Monitor
 
 # Chosen on halves of yeast, enron, corel5k and bibtex, C from 1e-3 to 20, theta 2 and inf.
 SWEEPS_A_ROUND = 8  # the first of them over all examples, the others over the active ones
@@ -65,6 +66,10 @@ class Lift(NamedTuple):
     xi: np.ndarray
     forced: np.ndarray | None = None  # orthonormal columns that wt must be orthogonal to
 
+    def unforced(self, wt: np.ndarray) -> np.ndarray:
+        """The part of wt that is orthogonal to what it must be orthogonal to."""
+        return wt if self.forced is None else wt - self.forced @ (self.forced.T @ wt)
+
 
 def relative_gap(objective: float, dual_objective: float) -> float:
     """(primal - dual) / primal, never negative; the one notion of accuracy of this package."""
@@ -73,6 +78,15 @@ def relative_gap(objective: float, dual_objective: float) -> float:
     if not objective < np.inf or np.isnan(dual_objective):
         return np.inf  # no feasible point is known yet, or rounding has used up the numbers
     return max(0.0, (objective - dual_objective) / objective)
+
+
+def record_bounds(
+    monitor: Monitor, iteration: int, objective: float, dual_objective: float, **more: Any
+) -> bool:
+    """Record how far a solver is; returns whether it is asked to stop."""
+    gap = relative_gap(objective, dual_objective)
+    bounds = {"objective": objective, "dual_objective": dual_objective, "gap": gap}
+    return monitor.record(iteration=iteration, **bounds, **more)
 
 
 def cold_start(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -107,8 +121,7 @@ class _Best:
             xi = np.empty(len(p.norm))
             loops.slacks(p, wt0 - wt.sum(), wt, xi)
         if self.lift.forced is not None:
-            wt = wt - self.lift.forced @ (self.lift.forced.T @ wt)
-            xi = np.empty(len(p.norm))
+            wt, xi = self.lift.unforced(wt), np.empty(len(p.norm))
             loops.slacks(p, -wt.sum(), wt, xi)
             # examples that no teacher can excuse need their margin from z alone
             hard = np.isinf(p.upper) & (self.lift.xi[p.group] == 0.0)

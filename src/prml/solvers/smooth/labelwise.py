@@ -13,7 +13,7 @@ from prml.solvers.smooth.newton import solve_block
 from prml.solvers.smooth.operators import Examples
 from prml.solvers.smooth.precondition import Spectra
 from prml.solvers.smooth.ridge import ridge_applies, solve_ridge
-from prml.solvers.svmplus import relative_gap
+from prml.solvers.svmplus import record_bounds
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 # Numbers in one array of a block; about ten such arrays are alive at once.
@@ -190,13 +190,7 @@ class _Blocks:
 
 def _record(monitor: Monitor, iteration: int, objective: np.ndarray, gap: np.ndarray) -> bool:
     upper, lower = float(objective.sum()), float((objective - gap).sum())
-    return monitor.record(
-        iteration=iteration,
-        objective=upper,
-        dual_objective=lower,
-        gap=relative_gap(upper, lower),
-        n_labels=len(objective),
-    )
+    return record_bounds(monitor, iteration, upper, lower, n_labels=len(objective))
 
 
 def smooth_multipliers(

@@ -28,7 +28,7 @@ from prml.solvers.smooth.newton import newton_step
 from prml.solvers.smooth.operators import Examples
 from prml.solvers.smooth.precondition import Spectra
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
-from prml.solvers.svmplus import relative_gap
+from prml.solvers.svmplus import record_bounds, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 EVALUATE_EVERY = 3
@@ -216,13 +216,8 @@ def solve_smooth_low_rank(
                 continue
             best = _better(rounds, best)
             gap = relative_gap(best.objective, best.dual_objective)
-            stop = monitor.record(
-                iteration=rounds.round,
-                objective=best.objective,
-                dual_objective=best.dual_objective,
-                gap=gap,
-                rank=best.factors.rank,
-            )
+            bounds = (best.objective, best.dual_objective)
+            stop = record_bounds(monitor, rounds.round, *bounds, rank=best.factors.rank)
             if stop:
                 break
             rounds.balance(*residuals)
