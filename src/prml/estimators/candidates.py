@@ -129,6 +129,8 @@ class Space:
             # two hinges for a transfer would be dear, and logistic is as good where they are
             if self.transfer and (loss in ("squared", "logistic") or len(self.losses) == 1):
                 found.append(replace(plain, transfer=scale))
+            if self.transfer and loss == "squared":  # cheap: as many features as labels
+                found.append(replace(plain, transfer=1.0, passthrough=False))
             if self.teacher and quick and (loss != "hinge" or len(self.losses) == 1):
                 found.append(replace(plain, theta=2.0))
             if self.low_rank and quick and gamma is None and loss in ("squared", "logistic"):

@@ -3,11 +3,12 @@
 1. Features: the cheapest loss on every scaling and kernel width, on few rows.
 2. Members: every loss, a teacher, its transfer, a low rank, on the best features, on few rows.
 3. Halving: the best families on all rows, their weights bracketed again.
-4. Climbing: from the best candidate to the best of its neighbours, while that is better.
-5. Widening: the best members of other kinds on all rows, for a blend.
+4. Widening: on all rows, what few rows say blends well with the best.
+5. Climbing: from the best candidate to the best of its neighbours, while that is better.
 
 Weights are paths: a family starts where families like it are usually best and goes on in the
-direction in which its score rises.
+direction in which its score rises. What goes on to another stage does so at the smallest weight
+that is as good as the best within a standard error: few rows favour large weights by chance.
 """
 
 import warnings
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from prml.estimators.blending import choose_blend
 from prml.estimators.candidates import (
     LARGEST_WEIGHT,
     SMALLEST_WEIGHT,
@@ -29,8 +31,8 @@ FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
 KEPT_SCALINGS = 2
 KEPT_FAMILIES = 2
 MAX_CLIMBS = 2
-MAX_KINDS = 3  # tried on all rows for the sake of a blend
-POOL = 8  # members that a blend may choose from
+MAX_BLENDED = 5  # in the blends that say who is worth more tries
+POOL = 10  # members that a blend may choose from
 AT_ONCE = 4  # families scored between two reports
 
 
@@ -73,9 +75,9 @@ class Search:
                 self._screen_features(few)
                 self._screen_members(few)
                 self._halve(every)
-                self._climb(every)
                 if self.widen:
                     self._widen(few, every)
+                self._climb(every)
         except StopSearch:
             pass
         except OutOfTime:
@@ -117,23 +119,23 @@ class Search:
         ranking = self._ranking(folds.n_samples)
         # the best linear features and the best kernel: the two that can surprise each other
         leaders = [
-            next(s.candidate for s in ranking if (s.candidate.gamma is None) == is_linear)
+            next(s for s in ranking if (s.candidate.gamma is None) == is_linear)
             for is_linear in {s.candidate.gamma is None: None for s in ranking}
         ]
         paths = []
         for place, at in enumerate(leaders):
-            for family in self.space.members(*at.features):
+            for family in self.space.members(*at.candidate.features):
                 # the runner-up only has to show what the smooth losses make of it
                 if place > 0 and (family.theta or family.low_rank or family.loss == "hinge"):
                     continue
-                paths.append((family, _around(at.weight * family.usual_weight)))
+                paths.append((family, _around(self._modest(at) * family.usual_weight)))
         self._bracket("members", folds, paths)
 
     def _halve(self, folds: Folds) -> None:
         if folds.n_samples == max(s.n_samples for s in self.scored):
             return  # all rows were few enough for the screening
         leaders = self._ranking(max(s.n_samples for s in self.scored))[:KEPT_FAMILIES]
-        starts = [(s.candidate.family, (s.candidate.weight,)) for s in leaders]
+        starts = [(s.candidate.family, (self._modest(s),)) for s in leaders]
         self._score("halving", folds, starts)
         winner = self.best(folds.n_samples).candidate
         self._bracket("halving", folds, [(winner.family, _around(winner.weight))])
@@ -148,20 +150,51 @@ class Search:
                 return
 
     def _widen(self, few: Folds, every: Folds) -> None:
-        """Score the best of each kind that only few rows have seen on all of them."""
+        """Try on all rows what few rows blend with the best, one family after the other."""
         if few is every or not every.scores:
             return
-        seen = {_kind(s.candidate) for s in self._ranking(every.n_samples)[:POOL]}
-        leaders: dict[tuple, Candidate] = {}
-        for s in self._ranking(few.n_samples):
-            kind = _kind(s.candidate)
-            if kind not in seen and len(leaders) < MAX_KINDS:
-                leaders.setdefault(kind, s.candidate)
-        self._score("widening", every, [(c.family, (c.weight,)) for c in leaders.values()])
+        seen = {s.candidate.family for s in self.scored if s.n_samples == every.n_samples}
+        for member in self._blended(few):
+            if member.candidate.family not in seen:
+                weight = self._modest(member)
+                paths = [(member.candidate.family, (weight / STEP, weight))]
+                self._bracket("widening", every, paths)
+        for member in self._blended(every):
+            paths = [(member.candidate.family, _around(member.candidate.weight))]
+            self._bracket("widening", every, paths)
+
+    def _blended(self, folds: Folds) -> list[Scored]:
+        """The members of a blend of what was scored on these folds; the best of all rows is in."""
+        pool = self.pool(folds)
+        best = self.best().candidate.family
+        pool.sort(key=lambda s: s.candidate.family != best)  # a blend begins with the first
+        scores = [folds.scores[s.candidate] for s in pool]
+        blend = choose_blend(scores, folds.values_of, self.sign, MAX_BLENDED)
+        return [pool[k] for k in blend.members]
 
     def pool(self, folds: Folds) -> list[Scored]:
-        """What a blend may choose from, best first: the best of every family, on all rows."""
-        return [s for s in self._ranking(folds.n_samples) if s.candidate in folds.scores][:POOL]
+        """What a blend may choose from, best first: of every kind, then of every family, the best.
+
+        Kinds go first lest the neighbours of the best, which err where it errs, fill the pool.
+        """
+        ranking = [s for s in self._ranking(folds.n_samples) if s.candidate in folds.scores]
+        kinds: dict[tuple, Scored] = {}
+        for s in ranking:
+            kinds.setdefault(_kind(s.candidate), s)
+        firsts = {s.candidate for s in kinds.values()}
+        ranking.sort(key=lambda s: s.candidate not in firsts)
+        return sorted(ranking[:POOL], key=self._merit, reverse=True)
+
+    def _modest(self, leader: Scored) -> float:
+        """The smallest weight with which a family is within a standard error of its best."""
+        near = leader.standard_error if np.isfinite(leader.standard_error) else 0.0
+        return min(
+            s.candidate.weight
+            for s in self.scored
+            if s.n_samples == leader.n_samples
+            and s.candidate.family == leader.candidate.family
+            and self._merit(s) >= self._merit(leader) - near
+        )
 
     def _bracket(self, stage: str, folds: Folds, paths) -> None:
         """Score paths; those whose best weight is at an end go on beyond it, the better half."""
@@ -220,7 +253,9 @@ class Search:
 
 def _kind(candidate: Candidate) -> tuple:
     """What makes members err in different places."""
-    return candidate.loss, candidate.gamma is None, candidate.transfer is None
+    transfer = candidate.transfer is not None, candidate.passthrough
+    teacher = candidate.theta is not None
+    return candidate.loss, candidate.gamma is None, teacher, candidate.low_rank, transfer
 
 
 def describe(candidate: Candidate) -> str:
