@@ -31,9 +31,10 @@ class PrMLCV(MultilabelEstimator):
     """Choose loss, regularisation, scaling, kernel, teacher, transfer and rank by cross-validation.
 
     The estimator to begin with: raw features, no parameters. It screens the members of the family
-    on some of the rows, compares the best on all of them, climbs from the best to its neighbours,
-    and fits the winner to all rows - or the best few, whose scores are averaged where that is
-    better on every fold. Everything is chosen on stratified folds of the training data.
+    on some of the rows, compares the best, and what blends well with it, on all of them, climbs
+    from the best to its neighbours, and fits the winner to all rows - or the best few, whose scores
+    are averaged where that is better on every fold. Everything is chosen on stratified folds of the
+    training data.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def jit(function):
 
     from prml.loops.code_cache import make_safe
 
-    # nobody calls a loop through a C pointer: compiling takes a seventh less without that entry
+    # nobody calls a loop through a C pointer: that entry would be compiled for nothing
     compiled = partial(njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
     try:
         return make_safe(compiled(cache=True)(function))

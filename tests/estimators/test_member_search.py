@@ -1,0 +1,90 @@
+"""What is here: the order of PrMLCV's search, on folds whose scores are made up."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from prml.estimators.candidates import STEP, Candidate, Space
+from prml.estimators.fold_scores import Scored
+from prml.estimators.member_search import POOL, Search
+from prml.monitor import Monitor
+
+SPACE = Space(("squared", "logistic"), ("unit",), (), False, False, False, 10)
+TRUTH = np.random.default_rng(0).normal(size=(3, 400))
+
+
+class MadeUpFolds:
+    """Folds of three; the goal is the correlation with the truth, `score_of` makes the scores."""
+
+    def __init__(self, n_samples, score_of):
+        self.n_samples, self.score_of = n_samples, score_of
+        self.scores, self.reserve = {}, None
+
+    def score(self, paths, n_jobs):
+        found = []
+        for family, weights in paths:
+            for weight in weights:
+                candidate = replace(family, weight=float(weight))
+                self.scores[candidate] = list(self.score_of(candidate))
+                values = self.values_of(self.scores[candidate])
+                found.append(Scored(candidate, self.n_samples, values, np.ones(3)))
+        return found
+
+    def values_of(self, scores):
+        pairs = zip(scores, TRUTH, strict=True)
+        return np.array([np.corrcoef(mine, truth)[0, 1] for mine, truth in pairs])
+
+
+def noisy(candidate, best_weight=1.0):
+    """Scores whose noise grows with the distance to the best weight; each loss has its own."""
+    seed = {"squared": 1, "logistic": 2}[candidate.loss]
+    size = 0.7 + 0.3 * abs(np.log(candidate.weight / best_weight)) + 0.05 * seed
+    return TRUTH + size * np.random.default_rng(seed).normal(size=TRUTH.shape)
+
+
+def search(**options):
+    return Search(SPACE, Monitor(), sign=1, n_jobs=1, **options)
+
+
+def test_what_blends_on_few_rows_is_bracketed_on_all_rows():
+    few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, lambda c: noisy(c, best_weight=0.1))
+    run = search()
+    run.scored = few.score([(Candidate(), (1.0,)), (Candidate(loss="logistic"), (1.0,))], 1)
+    run.scored += every.score([(Candidate(), (0.1,))], 1)
+    run._widen(few, every)
+    assert {s.candidate.loss for s in run._blended(every)} == {"squared", "logistic"}
+    tried = {s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"}
+    assert min(tried) < 0.1 < max(tried)  # beyond the best weight on both sides
+
+
+def test_a_search_without_blends_does_not_widen():
+    few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, noisy)
+    alone, blending = search(widen=False), search()
+    alone.run(few, every)
+    blending.run(few, every)
+    assert "widening" not in alone.stages
+    assert "widening" in blending.stages
+    assert blending.stages.index("widening") < blending.stages.index("climbing")
+
+
+def test_a_family_goes_on_at_the_smallest_weight_within_a_standard_error():
+    run = search()
+    values = {0.1: (0.3, 0.4, 0.5), 1.0: (0.4, 0.5, 0.57), 10.0: (0.4, 0.5, 0.6), 100.0: (0, 0, 0)}
+    for weight, found in values.items():
+        run.scored.append(Scored(Candidate(weight=weight), 40, np.array(found), np.ones(3)))
+    leader = run.best(40)
+    assert (leader.candidate.weight, run._modest(leader)) == (10.0, 1.0)
+    alone = Scored(Candidate(loss="logistic", weight=STEP), 40, np.array([0.5]), np.ones(1))
+    run.scored.append(alone)
+    assert run._modest(alone) == STEP  # one fold has no standard error
+
+
+def test_neighbours_of_the_best_do_not_fill_the_pool():
+    folds, run = MadeUpFolds(40, noisy), search()
+    neighbours = [Candidate(transfer=2.0**k, gamma=1.0) for k in range(2 * POOL)]
+    other = Candidate(loss="logistic", weight=5.0)  # worse than all of them
+    run.scored = folds.score([(c.family, (c.weight,)) for c in [*neighbours, other]], 1)
+    pool = run.pool(folds)
+    assert len(pool) == POOL
+    assert pool[0] is run.best(40)
+    assert other in [s.candidate for s in pool]
