@@ -18,7 +18,7 @@ class MadeUpFolds:
 
     def __init__(self, n_samples, score_of):
         self.n_samples, self.score_of = n_samples, score_of
-        self.scores, self.reserve = {}, None
+        self.scores, self.reserve, self.out_of_time = {}, None, False
 
     def score(self, paths, n_jobs):
         found = []
@@ -88,3 +88,27 @@ def test_neighbours_of_the_best_do_not_fill_the_pool():
     assert len(pool) == POOL
     assert pool[0] is run.best(40)
     assert other in [s.candidate for s in pool]
+
+
+def test_screening_leaves_time_for_all_rows():
+    few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, noisy)
+    run = search()
+    run.monitor.max_time = 100.0
+    run.monitor._start -= 50.0  # half of the time is over
+    run.run(few, every)
+    assert run.stages.count("members") == 0
+    assert {"features", "halving"} <= set(run.stages)
+
+
+def test_out_of_time_keeps_what_was_scored():
+    class Ending(MadeUpFolds):
+        def score(self, paths, n_jobs):
+            self.out_of_time = len(run.scored) > 3
+            return super().score(paths[:1], n_jobs)
+
+    run = search()
+    folds = Ending(400, noisy)
+    run.run(folds, folds)
+    assert len(run.scored) > 3
+    assert run.monitor.stopped_by == "time limit"
+    assert run.best(400) in run.pool(folds)

@@ -276,6 +276,13 @@ def test_scalings():
         FeatureScaler("log").fit(X)
 
 
+def test_rows_of_length_1_are_not_scaled_to_length_1():
+    X, Y = problem()
+    for rows in (X, sp.csr_matrix(X)):
+        assert "unit" in PrMLCV()._space(rows).scalings
+        assert "unit" not in PrMLCV()._space(normalize(rows)).scalings
+
+
 def test_candidates_are_what_they_say():
     learner = make_learner(Candidate(loss="logistic", weight=6.0, theta=3.0), 50)
     assert (learner.C, learner.theta, learner.privileged) == (2.0, 3.0, "all")

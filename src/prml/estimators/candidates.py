@@ -25,6 +25,8 @@ NARROW = 1500
 # Kernels of more rows go through so many of them; twice as many when the rows are many.
 LANDMARKS = 1000
 MANY_ROWS = 10_000
+# A second stage hears so many labels at most, the most frequent ones: its features are dense.
+LARGEST_POOL = 500
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,19 @@ def make_learner(candidate: Candidate, n_samples: int, cv: int = 5, **run: Any) 
     params = candidate.params()
     names = ("loss", "C", "theta", "gamma2", "privileged", "kernel", "gamma")
     settings = {name: params[name] for name in names} | run
+    if candidate.transfer is not None and settings.get("max_time") is not None:
+        settings["max_time"] /= cv + 2  # fits of both stages
     if candidate.gamma is not None and n_samples > LANDMARKS:
         settings["n_landmarks"] = LANDMARKS * (2 if n_samples > MANY_ROWS else 1)
     learner = (PrML if candidate.low_rank else PrBR)(**settings)
     if candidate.transfer is None:
         return learner
     return TeacherTransfer(
-        learner, cv=cv, scale=candidate.transfer, passthrough=candidate.passthrough
+        learner,
+        cv=cv,
+        scale=candidate.transfer,
+        pool=LARGEST_POOL,
+        passthrough=candidate.passthrough,
     )
 
 

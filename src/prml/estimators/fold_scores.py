@@ -17,10 +17,7 @@ from prml.monitor import Monitor
 
 KEPT_ENTRIES = 5_000_000  # scores of larger data are not kept: 20 MB a candidate
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
-
-
-class OutOfTime(Exception):
-    """The seconds left are those that the last fit needs."""
+LARGEST_SHARE = 0.25  # of the seconds left, for one fit: a dear member may not end the search
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,8 @@ class Folds:
     ----------
     reserve : float or None
         Seconds to leave; None: what is being scored is needed, whatever the time.
+    out_of_time : bool
+        Whether the seconds left are down to the reserve: some of what was asked for is not scored.
     scores : dict
         Scores of the held-out rows, an array a fold, for each candidate, in single precision;
         empty for data of more than `KEPT_ENTRIES` entries.
@@ -84,6 +83,7 @@ class Folds:
         self.n_samples = sum(len(test) for _, test in splits)
         self.monitor = monitor
         self.reserve: float | None = None
+        self.out_of_time = False
         self.scores: dict[Candidate, list[np.ndarray]] = {}
         self._keeps_scores = self.n_samples * labels.shape[1] <= KEPT_ENTRIES
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
@@ -92,7 +92,10 @@ class Folds:
     def score(
         self, paths: Sequence[tuple[Candidate, Sequence[float]]], n_jobs: int | None
     ) -> list[Scored]:
-        """Score every family at its weights, on every fold; the order of the paths is kept."""
+        """Score every family at its weights, on every fold; the order of the paths is kept.
+
+        Out of time, what all folds have is scored.
+        """
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._walk)(*paths[p], k) for p, k in tasks
@@ -102,7 +105,8 @@ class Folds:
             by_path[p].append(result)
         scored = []
         for (family, weights), results in zip(paths, by_path, strict=True):
-            for i, weight in enumerate(weights):
+            n_done = min(len(values) for values, _, _ in results)
+            for i, weight in enumerate(weights[:n_done]):
                 values = np.array([values[i] for values, _, _ in results])
                 seconds = np.array([seconds[i] for _, seconds, _ in results])
                 candidate = replace(family, weight=float(weight))
@@ -119,8 +123,10 @@ class Folds:
         learner: Any = None
         for weight in weights:
             if self.reserve is not None and self.monitor.remaining <= self.reserve:
-                raise OutOfTime
+                self.out_of_time = True
+                break
             start = time.perf_counter()
+            limit = self._limit()
             candidate = replace(family, weight=float(weight))
             if learner is None or family.transfer is not None:
                 learner = make_learner(
@@ -129,10 +135,11 @@ class Folds:
                     cv=min(INNER_FOLDS, max(2, len(train))),
                     tol=self.tol,
                     warm_start=True,
+                    max_time=limit,
                     random_state=self.seed,
                 )
             else:
-                learner.set_params(C=candidate.params()["C"])
+                learner.set_params(C=candidate.params()["C"], max_time=limit)
             learner.fit(X, self.labels[train])
             scores = scores_of(learner, X_test)
             values.append(self._value(scores, test))
@@ -140,6 +147,12 @@ class Folds:
             if self._keeps_scores:
                 kept.append(scores.astype(np.float32))
         return values, seconds, kept
+
+    def _limit(self) -> float | None:
+        """Seconds that one fit may take."""
+        if self.monitor.max_time is None:
+            return None
+        return max(1.0, LARGEST_SHARE * (self.monitor.remaining - (self.reserve or 0.0)))
 
     def values_of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         """The goal on every fold, for scores of its held-out rows."""

@@ -24,7 +24,7 @@ from prml.estimators.candidates import (
     Candidate,
     Space,
 )
-from prml.estimators.fold_scores import Folds, OutOfTime, Scored
+from prml.estimators.fold_scores import Folds, Scored
 from prml.monitor import Monitor
 
 FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
@@ -33,11 +33,17 @@ KEPT_FAMILIES = 2
 MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
 POOL = 10  # members that a blend may choose from
-AT_ONCE = 4  # families scored between two reports
+AT_ONCE = 4  # families scored between two looks at the clock; one where that takes long
+LONG_SHARE = 0.05  # of the time limit: that is long
+SCREENING_SHARE = 0.4  # of the time limit, after which all rows have to decide
 
 
 class StopSearch(Exception):
     """A callback asks to stop."""
+
+
+class OutOfTime(Exception):
+    """The seconds left are those that the last fit needs."""
 
 
 @dataclass
@@ -64,6 +70,7 @@ class Search:
     scored: list[Scored] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
+    _is_screening: bool = False
 
     def run(self, few: Folds, every: Folds) -> None:
         """Search until nothing is left to try, or until the monitor stops it."""
@@ -72,8 +79,10 @@ class Search:
                 warnings.simplefilter("ignore")  # of single fits; the table tells how they did
                 # a fit keeps its best on Ctrl-C and warns of it; the search has to end there
                 warnings.filterwarnings("error", message="Interrupted")
+                self._is_screening = few is not every
                 self._screen_features(few)
                 self._screen_members(few)
+                self._is_screening = False
                 self._halve(every)
                 if self.widen:
                     self._widen(few, every)
@@ -222,16 +231,32 @@ class Search:
                 fresh.append((family, new))
         for family, weights in fresh:
             self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
-        for first in range(0, len(fresh), AT_ONCE):
+        at_once = AT_ONCE
+        while fresh and not self._has_screened_enough:
+            before = self._used
             if self.scored:
                 # the last fit has the rows that a fold leaves out, and a smaller tol
                 folds.reserve = 2.0 * float(self.best().seconds.max())
-            results = folds.score(fresh[first : first + AT_ONCE], self.n_jobs)
+            results = folds.score(fresh[:at_once], self.n_jobs)
+            del fresh[:at_once]
             self.scored.extend(results)
             self.stages.extend([stage] * len(results))
             wanted = {s.candidate for s in self.pool(folds)}
             folds.scores = {c: s for c, s in folds.scores.items() if c in wanted}
-            self._report(stage, folds, results)
+            if results:
+                self._report(stage, folds, results)
+            if folds.out_of_time:
+                raise OutOfTime
+            at_once = 1 if self._used - before > LONG_SHARE else AT_ONCE
+
+    @property
+    def _has_screened_enough(self) -> bool:
+        return self._is_screening and bool(self.scored) and self._used > SCREENING_SHARE
+
+    @property
+    def _used(self) -> float:
+        """The part of the time limit that is over."""
+        return self.monitor.elapsed / (self.monitor.max_time or np.inf)
 
     def _is_new(self, folds: Folds, candidate: Candidate) -> bool:
         return (folds.n_samples, candidate) not in self._known

@@ -47,7 +47,7 @@ class PrMLCV(MultilabelEstimator):
         Losses to try; the first one, which ought to be quick, screens the features.
     scalings : "auto" or sequence of {"none", "unit", "standard", "idf"}
         What may be done to the features first, see `FeatureScaler`; "auto" tries "none", "unit"
-        and, for sparse features, "idf", for dense ones "standard".
+        (unless all rows have length 1) and, for sparse features, "idf", for dense ones "standard".
     gammas : sequence of float
         Widths of rbf kernels to try beside the linear one, for rows of length 1; empty for none.
     teacher : bool
@@ -205,7 +205,9 @@ class PrMLCV(MultilabelEstimator):
     def _space(self, X) -> Space:
         losses = _choices(self.losses, LOSSES, "losses")
         if isinstance(self.scalings, str) and self.scalings == "auto":
-            scalings: tuple[str, ...] = ("unit", "none", "idf" if sp.issparse(X) else "standard")
+            scalings: tuple[str, ...] = ("none", "idf" if sp.issparse(X) else "standard")
+            if not _has_unit_rows(X):
+                scalings = ("unit", *scalings)
         else:
             scalings = _choices(self.scalings, SCALINGS, "scalings")
         gammas = tuple(float(gamma) for gamma in self.gammas)
@@ -324,6 +326,11 @@ class PrMLCV(MultilabelEstimator):
         metric = get_metric(self.scoring_)
         scores = self.decision_function(X)
         return metric.sign * evaluate(y, scores, metrics=[metric.name])[metric.name]
+
+
+def _has_unit_rows(X: Any) -> bool:
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return bool(np.allclose(squares, 1.0, rtol=1e-5))
 
 
 def learnable_labels(targets: Targets) -> Any:
