@@ -277,7 +277,7 @@ def test_scalings():
 
 
 def test_rows_of_length_1_are_not_scaled_to_length_1():
-    X, Y = problem()
+    X = problem()[0]
     for rows in (X, sp.csr_matrix(X)):
         assert "unit" in PrMLCV()._space(rows).scalings
         assert "unit" not in PrMLCV()._space(normalize(rows)).scalings
