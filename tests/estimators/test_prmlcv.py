@@ -385,4 +385,6 @@ def test_a_member_is_added_only_when_every_fold_gains():
     assert choose_blend([[half, half], [other, other]], hits, 1, 3).members == [0, 1]
     # better on the first fold, no better on the second: not taken
     assert choose_blend([[half, right], [other, right]], hits, 1, 3).members == [0]
+    loose = choose_blend([[half, right], [other, right]], hits, 1, 3, on_every_fold=False)
+    assert loose.members == [0, 1]
     assert choose_blend([[half, half], [wrong, wrong]], hits, 1, 3).factors.tolist() == [1.0]

@@ -26,6 +26,8 @@ def choose_blend(
     values_of: Callable[[FoldScores], np.ndarray],
     sign: int,
     size: int,
+    *,
+    on_every_fold: bool = True,
 ) -> Blend:
     """Choose up to `size` members of a pool; the first of the pool is always in.
 
@@ -40,6 +42,8 @@ def choose_blend(
     sign : int
         1 when the goal is to be maximised, else -1.
     size : int
+    on_every_fold : bool
+        Whether a member has to help on every fold; else on average.
 
     Examples
     --------
@@ -60,7 +64,7 @@ def choose_blend(
             found = values_of(trial)
             gains = sign * (found - values)
             gains = gains[~np.isnan(gains)]  # a fold may lack what the metric needs
-            helps = len(gains) > 0 and bool(np.all(gains > 0.0))
+            helps = len(gains) > 0 and (gains.min() if on_every_fold else gains.mean()) > 0.0
             if helps and (best is None or gains.mean() > best[3]):
                 best = k, trial, found, gains.mean()
         if best is None:

@@ -166,19 +166,24 @@ class Search:
         for member in self._blended(few):
             if member.candidate.family not in seen:
                 weight = self._modest(member)
-                paths = [(member.candidate.family, (weight / STEP, weight))]
-                self._bracket("widening", every, paths)
+                self._bracket(
+                    "widening", every, [(member.candidate.family, (weight / STEP, weight))]
+                )
         for member in self._blended(every):
-            paths = [(member.candidate.family, _around(member.candidate.weight))]
-            self._bracket("widening", every, paths)
+            around = _around(member.candidate.weight)
+            self._bracket("widening", every, [(member.candidate.family, around)])
 
     def _blended(self, folds: Folds) -> list[Scored]:
-        """The members of a blend of what was scored on these folds; the best of all rows is in."""
+        """The members of a blend of what was scored on these folds; the best of all rows is in.
+
+        A member has to help on average only: the blend says who is worth a try, not who is in.
+        """
         pool = self.pool(folds)
         best = self.best().candidate.family
         pool.sort(key=lambda s: s.candidate.family != best)  # a blend begins with the first
         scores = [folds.scores[s.candidate] for s in pool]
-        blend = choose_blend(scores, folds.values_of, self.sign, MAX_BLENDED)
+        goal = (folds.values_of, self.sign)
+        blend = choose_blend(scores, *goal, MAX_BLENDED, on_every_fold=False)
         return [pool[k] for k in blend.members]
 
     def pool(self, folds: Folds) -> list[Scored]:
