@@ -6,7 +6,7 @@ import numpy as np
 
 from prml.estimators.candidates import STEP, Candidate, Space
 from prml.estimators.fold_scores import Scored
-from prml.estimators.member_search import POOL, Search
+from prml.estimators.member_search import Search
 from prml.monitor import Monitor
 
 SPACE = Space(("squared", "logistic"), ("unit",), (), False, False, False, 10)
@@ -18,7 +18,7 @@ class MadeUpFolds:
 
     def __init__(self, n_samples, score_of):
         self.n_samples, self.score_of = n_samples, score_of
-        self.scores, self.reserve, self.out_of_time = {}, None, False
+        self.scores, self.reserve, self.out_of_time, self.n_kept = {}, None, False, 6
 
     def score(self, paths, n_jobs):
         found = []
@@ -60,8 +60,8 @@ def test_what_blends_on_few_rows_is_bracketed_on_all_rows():
 def test_a_search_without_blends_does_not_widen():
     few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, noisy)
     alone, blending = search(widen=False), search()
-    alone.run(few, every)
-    blending.run(few, every)
+    alone.run([few, every])
+    blending.run([few, every])
     assert "widening" not in alone.stages
     assert "widening" in blending.stages
     assert blending.stages.index("widening") < blending.stages.index("climbing")
@@ -81,11 +81,11 @@ def test_a_family_goes_on_at_the_smallest_weight_within_a_standard_error():
 
 def test_neighbours_of_the_best_do_not_fill_the_pool():
     folds, run = MadeUpFolds(40, noisy), search()
-    neighbours = [Candidate(transfer=2.0**k, gamma=1.0) for k in range(2 * POOL)]
+    neighbours = [Candidate(transfer=2.0**k, gamma=1.0) for k in range(12)]
     other = Candidate(loss="logistic", weight=5.0)  # worse than all of them
     run.scored = folds.score([(c.family, (c.weight,)) for c in [*neighbours, other]], 1)
     pool = run.pool(folds)
-    assert len(pool) == POOL
+    assert len(pool) == 6
     assert pool[0] is run.best(40)
     assert other in [s.candidate for s in pool]
 
@@ -95,7 +95,7 @@ def test_screening_leaves_time_for_all_rows():
     run = search()
     run.monitor.max_time = 100.0
     run.monitor._start -= 50.0  # half of the time is over
-    run.run(few, every)
+    run.run([few, every])
     assert run.stages.count("members") == 0
     assert {"features", "halving"} <= set(run.stages)
 
@@ -108,7 +108,34 @@ def test_out_of_time_keeps_what_was_scored():
 
     run = search()
     folds = Ending(400, noisy)
-    run.run(folds, folds)
+    run.run([folds])
     assert len(run.scored) > 3
     assert run.monitor.stopped_by == "time limit"
     assert run.best(400) in run.pool(folds)
+
+
+def test_between_few_rows_and_all_rows_are_more_rows():
+    few, more = MadeUpFolds(40, noisy), MadeUpFolds(100, lambda c: noisy(c, best_weight=3.0))
+    every = MadeUpFolds(400, lambda c: noisy(c, best_weight=10.0))
+    run = search()
+    run.run([few, more, every])
+    rows = {stage: {s.n_samples for s, t in zip(run.scored, run.stages, strict=True) if t == stage}
+            for stage in set(run.stages)}  # fmt: skip
+    assert rows["members"] == {40}
+    assert rows["halving"] == rows["widening"] == rows["climbing"] == {100}
+    assert rows["finishing"] == {400}
+    assert 5.0 < run.best().candidate.weight < 20.0  # found beyond the best weight of more rows
+    assert len(run.pool(every)) > 1
+
+    run = search(widen=False)
+    run.run([few, more, every])
+    assert len({s.candidate.loss for s in run.scored if s.n_samples == 400}) == 1
+
+
+def test_a_weight_reached_two_ways_is_tried_once():
+    folds, run = MadeUpFolds(40, noisy), search()
+    up_and_down = 0.1 * STEP / STEP / STEP * STEP
+    assert up_and_down != 0.1
+    run._score("members", folds, [(Candidate(), (0.1,))])
+    run._score("members", folds, [(Candidate(), (up_and_down,))])
+    assert len(run.scored) == 1

@@ -15,7 +15,8 @@ from prml.metrics import evaluate
 from prml.model_selection.cross_fit import scores_of
 from prml.monitor import Monitor
 
-KEPT_ENTRIES = 5_000_000  # scores of larger data are not kept: 20 MB a candidate
+KEPT_ENTRIES = 50_000_000  # scores of larger data are not kept: 200 MB a candidate
+LARGEST_POOL = 10  # candidates whose scores are kept, where they are small
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
 LARGEST_SHARE = 0.25  # of the seconds left, for one fit: a dear member may not end the search
 
@@ -63,6 +64,8 @@ class Folds:
         Seconds to leave; None: what is being scored is needed, whatever the time.
     out_of_time : bool
         Whether the seconds left are down to the reserve: some of what was asked for is not scored.
+    n_kept : int
+        Of so many candidates the scores should be kept: with `KEPT_ENTRIES` as many as fit a GB.
     scores : dict
         Scores of the held-out rows, an array a fold, for each candidate, in single precision;
         empty for data of more than `KEPT_ENTRIES` entries.
@@ -85,7 +88,9 @@ class Folds:
         self.reserve: float | None = None
         self.out_of_time = False
         self.scores: dict[Candidate, list[np.ndarray]] = {}
-        self._keeps_scores = self.n_samples * labels.shape[1] <= KEPT_ENTRIES
+        n_entries = max(1, self.n_samples * labels.shape[1])
+        self._keeps_scores = n_entries <= KEPT_ENTRIES
+        self.n_kept = min(LARGEST_POOL, 5 * KEPT_ENTRIES // n_entries)
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 

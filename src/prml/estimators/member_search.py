@@ -2,9 +2,10 @@
 
 1. Features: the cheapest loss on every scaling and kernel width, on few rows.
 2. Members: every loss, a teacher, its transfer, a low rank, on the best features, on few rows.
-3. Halving: the best families on all rows, their weights bracketed again.
-4. Widening: on all rows, what few rows say blends well with the best.
+3. Halving: the best families on more rows, their weights bracketed again.
+4. Widening: on more rows, what few rows say blends well with the best.
 5. Climbing: from the best candidate to the best of its neighbours, while that is better.
+6. Finishing, where more rows were not yet all of them: on all rows, what blends well.
 
 Weights are paths: a family starts where families like it are usually best and goes on in the
 direction in which its score rises. What goes on to another stage does so at the smallest weight
@@ -12,6 +13,7 @@ that is as good as the best within a standard error: few rows favour large weigh
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,10 +34,9 @@ KEPT_SCALINGS = 2
 KEPT_FAMILIES = 2
 MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
-POOL = 10  # members that a blend may choose from
 AT_ONCE = 4  # families scored between two looks at the clock; one where that takes long
 LONG_SHARE = 0.05  # of the time limit: that is long
-SCREENING_SHARE = 0.4  # of the time limit, after which all rows have to decide
+SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
 
 
 class StopSearch(Exception):
@@ -70,23 +71,30 @@ class Search:
     scored: list[Scored] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
-    _is_screening: bool = False
+    _rungs: dict[int, Folds] = field(default_factory=dict)  # by their rows
+    _share: float = np.inf  # of the time limit that the rung at hand may use up
 
-    def run(self, few: Folds, every: Folds) -> None:
-        """Search until nothing is left to try, or until the monitor stops it."""
+    def run(self, rungs: Sequence[Folds]) -> None:
+        """Search until nothing is left to try, or until the monitor stops it.
+
+        The last of up to three rungs has all rows, those before it have fewer.
+        """
+        few, more, every = rungs[0], rungs[min(1, len(rungs) - 1)], rungs[-1]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of single fits; the table tells how they did
                 # a fit keeps its best on Ctrl-C and warns of it; the search has to end there
                 warnings.filterwarnings("error", message="Interrupted")
-                self._is_screening = few is not every
+                self._share = SHARES[0] if few is not every else np.inf
                 self._screen_features(few)
                 self._screen_members(few)
-                self._is_screening = False
-                self._halve(every)
+                self._share = SHARES[1] if more is not every else np.inf
+                self._halve(more)
                 if self.widen:
-                    self._widen(few, every)
-                self._climb(every)
+                    self._widen(few, more)
+                self._climb(more)
+                self._share = np.inf
+                self._finish(every)
         except StopSearch:
             pass
         except OutOfTime:
@@ -173,12 +181,24 @@ class Search:
             around = _around(member.candidate.weight)
             self._bracket("widening", every, [(member.candidate.family, around)])
 
+    def _finish(self, every: Folds) -> None:
+        """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
+        most = max(s.n_samples for s in self.scored)
+        if most == every.n_samples:
+            return
+        finalists = self._blended(self._rungs[most]) if self.widen else [self.best()]
+        for member in finalists:
+            weight = member.candidate.weight
+            self._bracket("finishing", every, [(member.candidate.family, (weight, weight * STEP))])
+
     def _blended(self, folds: Folds) -> list[Scored]:
         """The members of a blend of what was scored on these folds; the best of all rows is in.
 
         A member has to help on average only: the blend says who is worth a try, not who is in.
         """
         pool = self.pool(folds)
+        if not pool:  # the scores of large data are not kept
+            return [self.best(folds.n_samples)]
         best = self.best().candidate.family
         pool.sort(key=lambda s: s.candidate.family != best)  # a blend begins with the first
         scores = [folds.scores[s.candidate] for s in pool]
@@ -197,7 +217,7 @@ class Search:
             kinds.setdefault(_kind(s.candidate), s)
         firsts = {s.candidate for s in kinds.values()}
         ranking.sort(key=lambda s: s.candidate not in firsts)
-        return sorted(ranking[:POOL], key=self._merit, reverse=True)
+        return sorted(ranking[: folds.n_kept], key=self._merit, reverse=True)
 
     def _modest(self, leader: Scored) -> float:
         """The smallest weight with which a family is within a standard error of its best."""
@@ -231,13 +251,15 @@ class Search:
         """Score what is new of the paths, a few families at a time so that time can run out."""
         fresh = []
         for family, weights in paths:
-            new = [w for w in sorted(weights) if self._is_new(folds, replace(family, weight=w))]
+            asked = sorted(_rounded(w) for w in weights)
+            new = [w for w in asked if self._is_new(folds, replace(family, weight=w))]
             if new:
                 fresh.append((family, new))
         for family, weights in fresh:
             self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
         at_once = AT_ONCE
-        while fresh and not self._has_screened_enough:
+        self._rungs[folds.n_samples] = folds
+        while fresh and not (self.scored and self._used > self._share):
             before = self._used
             if self.scored:
                 # the last fit has the rows that a fold leaves out, and a smaller tol
@@ -253,10 +275,6 @@ class Search:
             if folds.out_of_time:
                 raise OutOfTime
             at_once = 1 if self._used - before > LONG_SHARE else AT_ONCE
-
-    @property
-    def _has_screened_enough(self) -> bool:
-        return self._is_screening and bool(self.scored) and self._used > SCREENING_SHARE
 
     @property
     def _used(self) -> float:
@@ -302,6 +320,11 @@ def describe(candidate: Candidate) -> str:
             f"transfer {candidate.transfer:g}" + ("" if candidate.passthrough else " only")
         )
     return ", ".join(words)
+
+
+def _rounded(weight: float) -> float:
+    """A weight that is the same whichever way it was reached."""
+    return float(f"{weight:.8g}")
 
 
 def _around(weight: float) -> tuple[float, float, float]:

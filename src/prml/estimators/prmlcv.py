@@ -25,6 +25,7 @@ from prml.targets import Targets
 
 LOSSES = ("squared", "logistic", "squared_hinge", "hinge")
 SCREEN_TOL = 1e-2
+MORE = 4  # times the rows of the screening, on the rung between these and all rows
 
 
 class PrMLCV(MultilabelEstimator):
@@ -57,10 +58,11 @@ class PrMLCV(MultilabelEstimator):
     low_rank : bool
         Whether to try predictors of low rank.
     blend : int
-        At most so many members are averaged; 1 for the single best. Of data with more than five
+        At most so many members are averaged; 1 for the single best. Of data with more than fifty
         million entries of Y only the single best is fitted.
     screen_samples : int
-        Rows on which the screening is done.
+        Rows on which the screening is done. Where there are more than eight times as many, four
+        times as many say who is tried on all of them.
     tol : float
         Relative duality gap of the last fit; the search is content with 0.01.
     max_time : float, optional
@@ -195,10 +197,10 @@ class PrMLCV(MultilabelEstimator):
         labels = learnable_labels(targets)
         seed = int(check_random_state(self.random_state or 0).randint(2**31 - 1))
         search = Search(self._space(X), monitor, metric.sign, self.n_jobs, self.blend > 1)
-        few, every = self._folds(X, labels, targets, groups, seed, monitor)
-        search.run(few, every)
+        rungs = self._rungs(X, labels, targets, groups, seed, monitor)
+        search.run(rungs)
         self._store(search, metric.sign)
-        self._fit_members(X, labels, self._chosen(search, every), monitor, seed)
+        self._fit_members(X, labels, self._chosen(search, rungs[-1]), monitor, seed)
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
         return self
 
@@ -217,10 +219,10 @@ class PrMLCV(MultilabelEstimator):
             losses, scalings, gammas, self.teacher, self.transfer, self.low_rank, X.shape[1]
         )
 
-    def _folds(
+    def _rungs(
         self, X, labels, targets: Targets, groups, seed: int, monitor: Monitor
-    ) -> tuple[Folds, Folds]:
-        """The folds of some rows and those of all rows; the same when there are not many."""
+    ) -> list[Folds]:
+        """The folds of few rows, of more, and of all; fewer of these where rows are few."""
         n_samples = targets.n_samples
         cv = self.cv
         if isinstance(cv, int | np.integer):
@@ -230,15 +232,17 @@ class PrMLCV(MultilabelEstimator):
             )
         splits = list(check_cv(cv).split(X, targets.positives, groups))
         self.n_splits_ = len(splits)
+        few = int(self.screen_samples)
+        smaller = [few] if n_samples > 1.25 * few else []
+        if n_samples > 2 * MORE * few:
+            smaller.append(MORE * few)
+        rungs = []
+        for size in smaller:
+            drawn = np.zeros(n_samples, dtype=bool)
+            drawn[np.random.default_rng(seed).choice(n_samples, size, replace=False)] = True
+            rungs.append([(train[drawn[train]], test[drawn[test]]) for train, test in splits])
         common = (self.scoring_, SCREEN_TOL, seed, monitor)
-        every = Folds(X, labels, splits, *common)
-        if n_samples <= 1.25 * self.screen_samples:
-            return every, every
-        drawn = np.zeros(n_samples, dtype=bool)
-        rng = np.random.default_rng(seed)
-        drawn[rng.choice(n_samples, int(self.screen_samples), replace=False)] = True
-        fewer = [(train[drawn[train]], test[drawn[test]]) for train, test in splits]
-        return Folds(X, labels, fewer, *common), every
+        return [Folds(X, labels, some, *common) for some in (*rungs, splits)]
 
     def _store(self, search: Search, sign: int) -> None:
         """Set the table and what is best in it."""
