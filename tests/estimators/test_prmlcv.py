@@ -316,6 +316,21 @@ def test_within_a_hundredth_of_trying_everything(name):
     assert reached > average_precision(Y_test, best_model.decision_function(X_test)) - 0.01
 
 
+def test_time_limit_of_the_last_fit_is_not_that_of_its_clones(monkeypatch):
+    given = []
+
+    class Limited(PrBR):
+        def fit(self, X, y):
+            given.append(self.max_time)
+            return super().fit(X, y)
+
+    monkeypatch.setattr("prml.estimators.candidates.PrBR", Limited)
+    model = PrMLCV(losses=["squared"], gammas=[], max_time=60).fit(*problem())
+    assert 0 < given[-1] < 60
+    params = model.best_estimator_.get_params()
+    assert all(value is None for name, value in params.items() if name.endswith("max_time"))
+
+
 def test_clone_keeps_parameters():
     assert clone(PrMLCV(cv=4, losses=["hinge"])).get_params()["losses"] == ["hinge"]
 

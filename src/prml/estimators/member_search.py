@@ -110,6 +110,10 @@ class Search:
             n_samples = max(s.n_samples for s in self.scored)
         return max((s for s in self.scored if s.n_samples == n_samples), key=self._merit)
 
+    def seconds(self) -> dict[Candidate, float]:
+        """How long a fold of each candidate took, on the most rows it was scored on."""
+        return {s.candidate: float(s.seconds.max()) for s in sorted(self.scored, key=_n_samples)}
+
     def _merit(self, scored: Scored) -> float:
         mean = scored.mean
         return -np.inf if np.isnan(mean) else self.sign * mean
@@ -187,9 +191,10 @@ class Search:
         if most == every.n_samples:
             return
         finalists = self._blended(self._rungs[most]) if self.widen else [self.best()]
-        for member in finalists:
-            weight = member.candidate.weight
-            self._bracket("finishing", every, [(member.candidate.family, (weight, weight * STEP))])
+        weights = [(s.candidate.family, s.candidate.weight) for s in finalists]
+        self._score("finishing", every, [(family, (weight,)) for family, weight in weights])
+        for family, weight in weights:
+            self._bracket("finishing", every, [(family, (weight, weight * STEP))])
 
     def _blended(self, folds: Folds) -> list[Scored]:
         """The members of a blend of what was scored on these folds; the best of all rows is in.
@@ -297,6 +302,10 @@ class Search:
         )
         if wish:
             raise StopSearch
+
+
+def _n_samples(scored: Scored) -> int:
+    return scored.n_samples
 
 
 def _kind(candidate: Candidate) -> tuple:

@@ -200,7 +200,8 @@ class PrMLCV(MultilabelEstimator):
         rungs = self._rungs(X, labels, targets, groups, seed, monitor)
         search.run(rungs)
         self._store(search, metric.sign)
-        self._fit_members(X, labels, self._chosen(search, rungs[-1]), monitor, seed)
+        members = self._chosen(search, rungs[-1])
+        self._fit_members(X, labels, members, search.seconds(), monitor, seed)
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
         return self
 
@@ -286,19 +287,23 @@ class PrMLCV(MultilabelEstimator):
         return [pool[k].candidate for k in found.members]
 
     def _fit_members(
-        self, X, labels, members: list[Candidate], monitor: Monitor, seed: int
+        self, X, labels, members: list[Candidate], seconds: dict, monitor: Monitor, seed: int
     ) -> None:
         self.member_params_ = [member.params() for member in members]
         self.members_: list[Any] = []
+        run = {"tol": self.tol, "n_jobs": self.n_jobs, "random_state": seed}
         for member in members:
-            model = make_pipeline(
-                member, X.shape[0], tol=self.tol, n_jobs=self.n_jobs, random_state=seed
-            )
+            if self.max_time is not None:
+                # what the search left; no less than it takes to come as near as in the search
+                run["max_time"] = max(monitor.remaining, 2.0 * seconds[member])
+            model = make_pipeline(member, X.shape[0], **run)
             with warnings.catch_warnings():
                 # rare labels are constant in any model that was chosen for its ranking
                 warnings.filterwarnings("ignore", message="For .* the optimum cannot be told from")
                 warnings.filterwarnings("ignore", category=ConvergenceWarning)
                 self.members_.append(model.fit(X, labels))
+            limits = [name for name in model.get_params() if name.endswith("max_time")]
+            model.set_params(**dict.fromkeys(limits))  # it was ours, not that of a clone
         self.best_estimator_ = self.members_[0]
         monitor.record(
             iteration=len(self.cv_results_["params"]),
