@@ -94,6 +94,8 @@ def test_ranks_and_critical_difference(records):
     assert q == pytest.approx(2.850, abs=1e-3)  # Nemenyi's table, six methods
     assert ranks.critical_difference == pytest.approx(q * math.sqrt(6 * 7 / (6 * 3)))
     assert average_ranks(summarise([r for r in records if r["dataset"] == "enron"])) is None
+    few = [{**r, "dataset": "few"} for r in records if r["method"] in ("BR", "LEML", "ridge")]
+    assert average_ranks(summarise(records + few)) == ranks  # a thin dataset costs no method
 
 
 def test_claims_count_cells(records):

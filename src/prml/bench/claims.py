@@ -26,9 +26,9 @@ class Ranks(NamedTuple):
 def average_ranks(rows: Sequence[Row], level: float = 0.05) -> Ranks | None:
     """Rank the methods on each dataset, averaged over the metrics, then over the datasets.
 
-    Every method must have a figure on every dataset: datasets with the fewest methods are left
-    out while fewer than three methods would remain. The critical difference is Nemenyi's, with
-    the datasets as the independent observations. None with fewer than two datasets or methods.
+    Every method must have a figure on every dataset: those with the fewest methods are left out
+    where that leaves more figures to compare. The critical difference is Nemenyi's, with the
+    datasets as the independent observations. None with fewer than two datasets or three methods.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def average_ranks(rows: Sequence[Row], level: float = 0.05) -> Ranks | None:
     have: dict[str, dict[str, Row]] = {}
     for row in rows:
         have.setdefault(row.dataset, {})[row.method] = row
-    datasets = sorted(have, key=lambda name: -len(have[name]))
-    while len(datasets) > 1:
-        shared = set.intersection(*(set(have[name]) for name in datasets))
-        if len(shared) >= 3:
-            break
-        datasets.pop()
-    if len(datasets) < 2:
+    by_size = sorted(have, key=lambda name: -len(have[name]))
+    choices = [by_size[:n] for n in range(2, len(by_size) + 1)]
+    if not choices:
+        return None
+    datasets = max(choices, key=lambda names: len(names) * len(_shared(have, names)))
+    shared = _shared(have, datasets)
+    if len(shared) < 3:
         return None
     methods = [row.method for row in rows if row.dataset == datasets[0] and row.method in shared]
     signs = np.array([-METRICS[name].sign for name in SIX])
@@ -68,6 +68,11 @@ def average_ranks(rows: Sequence[Row], level: float = 0.05) -> Ranks | None:
         tuple(datasets),
         difference,
     )
+
+
+def _shared(have: Mapping[str, Mapping[str, Row]], datasets: Sequence[str]) -> set[str]:
+    """The methods that have a figure on every one of these datasets."""
+    return set.intersection(*(set(have[name]) for name in datasets))
 
 
 class Count(NamedTuple):
