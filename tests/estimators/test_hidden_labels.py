@@ -14,9 +14,10 @@ from prml.metrics import average_precision
     "model",
     [
         PrML(C=0.1, n_jobs=2, random_state=0),
-        PrBR(loss="logistic", C=3.0, n_jobs=2, random_state=0),
+        PrBR(loss="squared_hinge", C=0.5, n_jobs=2, random_state=0),
+        PrBR(loss="logistic", C=15.0, n_jobs=2, random_state=0),
     ],
-    ids=["PrML", "PrBR-logistic"],
+    ids=["PrML", "PrBR-squared_hinge", "PrBR-logistic"],
 )
 def test_a_hidden_label_costs_little_and_is_not_a_negative_one(model):
     X, X_test, Y, Y_test = halves_of("bibtex")
