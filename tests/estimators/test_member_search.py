@@ -139,3 +139,12 @@ def test_a_weight_reached_two_ways_is_tried_once():
     run._score("members", folds, [(Candidate(), (0.1,))])
     run._score("members", folds, [(Candidate(), (up_and_down,))])
     assert len(run.scored) == 1
+
+
+def test_a_screening_that_took_too_long_leaves_a_try_to_every_rung():
+    rungs = [MadeUpFolds(n, noisy) for n in (40, 100, 400)]
+    run = search()
+    run.monitor.max_time = 100.0
+    run.monitor._start -= 70.0  # past the shares of both rungs below all rows
+    run.run(rungs)
+    assert {s.n_samples for s in run.scored} == {40, 100, 400}

@@ -16,7 +16,7 @@ from prml.model_selection.cross_fit import scores_of
 from prml.monitor import Monitor
 
 KEPT_ENTRIES = 50_000_000  # scores of larger data are not kept: 200 MB a candidate
-LARGEST_POOL = 10  # candidates whose scores are kept, where they are small
+MOST_KEPT = 10  # candidates whose scores are kept, where they are small
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
 LARGEST_SHARE = 0.25  # of the seconds left, for one fit: a dear member may not end the search
 
@@ -90,7 +90,7 @@ class Folds:
         self.scores: dict[Candidate, list[np.ndarray]] = {}
         n_entries = max(1, self.n_samples * labels.shape[1])
         self._keeps_scores = n_entries <= KEPT_ENTRIES
-        self.n_kept = min(LARGEST_POOL, 5 * KEPT_ENTRIES // n_entries)
+        self.n_kept = min(MOST_KEPT, 5 * KEPT_ENTRIES // n_entries)
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 

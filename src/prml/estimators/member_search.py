@@ -71,7 +71,6 @@ class Search:
     scored: list[Scored] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
-    _rungs: dict[int, Folds] = field(default_factory=dict)  # by their rows
     _share: float = np.inf  # of the time limit that the rung at hand may use up
 
     def run(self, rungs: Sequence[Folds]) -> None:
@@ -94,7 +93,8 @@ class Search:
                     self._widen(few, more)
                 self._climb(more)
                 self._share = np.inf
-                self._finish(every)
+                if more is not every:
+                    self._finish(more, every)
         except StopSearch:
             pass
         except OutOfTime:
@@ -112,7 +112,8 @@ class Search:
 
     def seconds(self) -> dict[Candidate, float]:
         """How long a fold of each candidate took, on the most rows it was scored on."""
-        return {s.candidate: float(s.seconds.max()) for s in sorted(self.scored, key=_n_samples)}
+        by_rows = sorted(self.scored, key=lambda s: s.n_samples)
+        return {s.candidate: float(s.seconds.max()) for s in by_rows}
 
     def _merit(self, scored: Scored) -> float:
         mean = scored.mean
@@ -185,12 +186,9 @@ class Search:
             around = _around(member.candidate.weight)
             self._bracket("widening", every, [(member.candidate.family, around)])
 
-    def _finish(self, every: Folds) -> None:
+    def _finish(self, more: Folds, every: Folds) -> None:
         """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
-        most = max(s.n_samples for s in self.scored)
-        if most == every.n_samples:
-            return
-        finalists = self._blended(self._rungs[most]) if self.widen else [self.best()]
+        finalists = self._blended(more) if self.widen else [self.best()]
         weights = [(s.candidate.family, s.candidate.weight) for s in finalists]
         self._score("finishing", every, [(family, (weight,)) for family, weight in weights])
         for family, weight in weights:
@@ -263,8 +261,7 @@ class Search:
         for family, weights in fresh:
             self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
         at_once = AT_ONCE
-        self._rungs[folds.n_samples] = folds
-        while fresh and not (self.scored and self._used > self._share):
+        while fresh and not (self._used > self._share and self._ranking(folds.n_samples)):
             before = self._used
             if self.scored:
                 # the last fit has the rows that a fold leaves out, and a smaller tol
@@ -302,10 +299,6 @@ class Search:
         )
         if wish:
             raise StopSearch
-
-
-def _n_samples(scored: Scored) -> int:
-    return scored.n_samples
 
 
 def _kind(candidate: Candidate) -> tuple:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, indexable
+from sklearn.utils.extmath import row_norms
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
@@ -338,8 +339,7 @@ class PrMLCV(MultilabelEstimator):
 
 
 def _has_unit_rows(X: Any) -> bool:
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    return bool(np.allclose(squares, 1.0, rtol=1e-5))
+    return bool(np.allclose(row_norms(X, squared=True), 1.0, rtol=1e-5))
 
 
 def learnable_labels(targets: Targets) -> Any:
