@@ -230,6 +230,7 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
     table = evaluate(parts.Y_test, break_ties_by_label(scores), predicted=predicted)
     return {
         "params": _plain(getattr(fitted, "best_params_", None) or found.parameters),
+        **_blend(fitted),
         "metrics": {name: _plain(table[name]) for name in SIX},
         "fit_seconds": round(fit_seconds, 3),
         "search": {
@@ -242,6 +243,15 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
         "gap": _plain(getattr(fitted, "dual_gap_", None)),
         "rank": _plain(getattr(fitted, "rank_", None)),
     }
+
+
+def _blend(fitted: Any) -> Record:
+    """The members whose scores a model adds up, with their weights; nothing for one model alone."""
+    if not hasattr(fitted, "member_params_"):
+        return {}
+    pairs = zip(fitted.member_params_, fitted.member_factors_, strict=True)
+    members = [{"factor": factor, "params": params} for params, factor in pairs]
+    return {"members": _plain(members), "cv_score": _plain(fitted.blend_score_)}
 
 
 def _plain(value: Any) -> Any:
