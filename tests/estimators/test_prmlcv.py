@@ -293,7 +293,7 @@ def test_candidates_are_what_they_say():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["yeast", "enron"])
+@pytest.mark.parametrize("name", ["yeast", "enron", "debtags"])
 def test_within_a_hundredth_of_trying_everything(name):
     """On new data, the search is as good as the best of its whole grid (weights a step apart)."""
     X, X_test, Y, Y_test = halves_of(name)
@@ -311,9 +311,12 @@ def test_within_a_hundredth_of_trying_everything(name):
     ]
     paths = [(f, [f.usual_weight * STEP**k for k in range(-2, 3)]) for f in families]
     best = max(folds.score(paths, n_jobs=2), key=lambda scored: scored.mean)
-    assert chosen.best_score_ > best.mean - 0.01
     best_model = make_pipeline(best.candidate, X.shape[0]).fit(X, Y)
-    assert reached > average_precision(Y_test, best_model.decision_function(X_test)) - 0.01
+    possible = average_precision(Y_test, best_model.decision_function(X_test))
+    print(f"{name}: folds {chosen.best_score_:.4f} of {best.mean:.4f}, ", end="")
+    print(f"new data {reached:.4f} of {possible:.4f}")
+    assert chosen.best_score_ > best.mean - 0.01
+    assert reached > possible - 0.01
 
 
 def test_time_limit_of_the_last_fit_is_not_that_of_its_clones(monkeypatch):
