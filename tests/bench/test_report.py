@@ -77,6 +77,14 @@ def test_quick_cells_and_failures_do_not_count(records):
     assert "3, 1 failed" in markdown_table(summarise(records))
 
 
+def test_fits_cut_by_their_limit_are_told(records):
+    assert "Fits ended" not in markdown_table(summarise(records))
+    records.append(record("enron", "BR", 1, 0.9, stopped_by="time limit"))
+    assert "Fits ended by their time limit, with the trials: enron BR (1)." in markdown_table(
+        summarise(records)
+    )
+
+
 def test_markdown_has_the_papers_figure_beside_and_the_best_in_bold(records):
     text = markdown_table(summarise(records))
     assert "| *PrML, paper* | .050 ± .001 | .288 ± .005 |" in text

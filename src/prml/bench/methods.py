@@ -163,6 +163,7 @@ def _best_member(parameters: Parameters, setting: Setting) -> Any:
 
 
 SVM_C = (1.0, 0.1, 0.01, 10.0)
+LOGISTIC_C = (1.0, 0.1, 10.0, 100.0)
 # The ranges of the paper, log-spaced: C in [1e-3, 20], gamma2 in [.1, 2]; gamma1 = 1.
 PAPER_GRID = grid(C=(0.01, 0.001, 0.1, 1.0, 20.0), gamma2=(0.1, 2.0))
 LEML_GRID = grid(alpha=(1.0, 10.0, 100.0, 0.1), n_components=(0.9, 0.5))
@@ -297,11 +298,19 @@ _TABLE = (
         effort=60,
     ),
     Method(
+        "logistic-newton",
+        "one-vs-rest logistic regression with a free intercept: PrBR without a teacher, C searched",
+        "family",
+        _privileged("PrBR", theta=1.0, loss="logistic", privileged=None),
+        grid(C=LOGISTIC_C),
+        effort=2,
+    ),
+    Method(
         "logistic",
         "one-vs-rest logistic regression, C searched",
         "user",
         _linear("BinaryRelevance", loss="logistic"),
-        grid(C=(1.0, 0.1, 10.0, 100.0)),
+        grid(C=LOGISTIC_C),
         effort=4,
     ),
     Method(

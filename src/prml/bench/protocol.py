@@ -242,6 +242,7 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
         "n_train": int(parts.Y_train.shape[0]),
         "gap": _plain(getattr(fitted, "dual_gap_", None)),
         "rank": _plain(getattr(fitted, "rank_", None)),
+        "stopped_by": getattr(fitted, "stopped_by_", None),
     }
 
 

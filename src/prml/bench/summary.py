@@ -35,6 +35,7 @@ class Row:
     peak_mb: float | None
     codes: tuple[str, ...]
     n_cut_searches: int
+    n_cut_fits: int = 0
     n_failures: int = 0
 
     @property
@@ -93,6 +94,7 @@ def _row(dataset: str, method: str, cells: Sequence[Record]) -> Row:
         max(peaks) if peaks else None,
         tuple(sorted({str(cell.get("code")) for cell in good})),
         len(cut),
+        sum(cell.get("stopped_by") == "time limit" for cell in good),
         len(cells) - n,
     )
 
@@ -190,6 +192,9 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     cut = [f"{row.dataset} {row.method}" for row in rows if row.n_cut_searches]
     if cut:
         notes.append(f"Searches ended by their time limit: {', '.join(cut)}.")
+    fits = [f"{row.dataset} {row.method} ({row.n_cut_fits})" for row in rows if row.n_cut_fits]
+    if fits:
+        notes.append(f"Fits ended by their time limit, with the trials: {', '.join(fits)}.")
     return notes
 
 
