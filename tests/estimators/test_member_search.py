@@ -16,18 +16,21 @@ TRUTH = np.random.default_rng(0).normal(size=(3, 400))
 class MadeUpFolds:
     """Folds of three; the goal is the correlation with the truth, `score_of` makes the scores."""
 
-    def __init__(self, n_samples, score_of):
-        self.n_samples, self.score_of = n_samples, score_of
+    def __init__(self, n_samples, score_of, seconds_of=lambda candidate: 0.0):
+        self.n_samples, self.score_of, self.seconds_of = n_samples, score_of, seconds_of
+        self.batches = []
         self.scores, self.reserve, self.out_of_time, self.n_kept = {}, None, False, 6
 
     def score(self, paths, n_jobs):
         found = []
+        self.batches.append([family for family, _ in paths])
         for family, weights in paths:
             for weight in weights:
                 candidate = replace(family, weight=float(weight))
                 self.scores[candidate] = list(self.score_of(candidate))
                 values = self.values_of(self.scores[candidate])
-                found.append(Scored(candidate, self.n_samples, values, np.ones(3)))
+                seconds = self.seconds_of(candidate)
+                found.append(Scored(candidate, self.n_samples, values, np.full(3, seconds)))
         return found
 
     def values_of(self, scores):
@@ -148,3 +151,45 @@ def test_a_screening_that_took_too_long_leaves_a_try_to_every_rung():
     run.monitor._start -= 70.0  # past the shares of both rungs below all rows
     run.run(rungs)
     assert {s.n_samples for s in run.scored} == {40, 100, 400}
+
+
+def limited(seconds):
+    run = search()
+    run.monitor.max_time = seconds
+    return run
+
+
+TEACHER, TRANSFER = Candidate(loss="logistic", theta=2.0), Candidate(loss="logistic", transfer=1.0)
+
+
+def test_what_there_is_no_time_for_is_not_begun():
+    folds = MadeUpFolds(40, noisy, lambda c: 10.0 if c.loss == "logistic" else 0.1)
+    run = limited(100.0)
+    paths = [(Candidate(), (1.0,)), (Candidate(loss="logistic"), (1.0,))]
+    run._score("members", folds, [*paths, (TEACHER, (1.0,)), (TRANSFER, (1.0,))])
+    # three folds of 10 s, of at least 30 s with a teacher, of 50 s with two stages
+    assert [family for batch in folds.batches for family in batch] == [p[0] for p in paths] + [
+        TEACHER
+    ]
+    assert {s.candidate.family for s in run.scored} == {p[0] for p in paths} | {TEACHER}
+    again = MadeUpFolds(40, noisy)
+    search()._score("members", again, [(TEACHER, (1.0,)), (TRANSFER, (1.0,))])
+    assert again.batches == [[TEACHER, TRANSFER]]  # no limit, no haste
+
+
+def test_a_family_of_unknown_cost_is_alone():
+    folds, run = MadeUpFolds(40, noisy), limited(100.0)
+    quick = [(Candidate(), (1.0,)), (Candidate(scaling="idf"), (1.0,))]
+    run._score("members", folds, [*quick, (Candidate(loss="logistic"), (1.0,)), (TRANSFER, (1.0,))])
+    assert [len(batch) for batch in folds.batches] == [1, 1, 1, 1]
+    run._score("members", folds, [(family, (3.0,)) for batch in folds.batches for family in batch])
+    assert len(folds.batches[-1]) == 4
+
+
+def test_more_rows_are_expected_to_take_longer():
+    run = limited(100.0)
+    run.scored = MadeUpFolds(40, noisy, lambda c: 1.0).score([(Candidate(), (1.0,))], 1)
+    few, every = MadeUpFolds(40, noisy), MadeUpFolds(640, noisy)
+    assert run._cost(few, Candidate(), (1.0, 3.0)) == 6.0
+    assert run._cost(every, Candidate(), (1.0,)) == 24.0
+    assert run._cost(every, TRANSFER, (1.0,)) == np.inf

@@ -319,6 +319,24 @@ def test_within_a_hundredth_of_trying_everything(name):
     assert reached > possible - 0.01
 
 
+def test_a_path_ends_when_its_rung_has_had_its_share():
+    X, Y = problem()
+    folds = Folds(
+        X,
+        Y,
+        list(MultilabelStratifiedKFold(3).split(X, Y)),
+        "average_precision",
+        1e-2,
+        0,
+        Monitor(),
+    )
+    folds.until = -1.0
+    assert folds.score([(Candidate(), (1.0, 3.0))], n_jobs=1) == []
+    assert not folds.out_of_time  # the search goes on, with other families
+    folds.until = np.inf
+    assert len(folds.score([(Candidate(), (1.0, 3.0))], n_jobs=1)) == 2
+
+
 def test_time_limit_of_the_last_fit_is_not_that_of_its_clones(monkeypatch):
     given = []
 

@@ -1,5 +1,6 @@
 """What is here: candidates scored on folds - scaled rows shared, weights as warm-started paths."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -62,6 +63,8 @@ class Folds:
     ----------
     reserve : float or None
         Seconds to leave; None: what is being scored is needed, whatever the time.
+    until : float
+        Seconds after the start at which a path ends where it is: others are waiting.
     out_of_time : bool
         Whether the seconds left are down to the reserve: some of what was asked for is not scored.
     n_kept : int
@@ -86,6 +89,7 @@ class Folds:
         self.n_samples = sum(len(test) for _, test in splits)
         self.monitor = monitor
         self.reserve: float | None = None
+        self.until = math.inf
         self.out_of_time = False
         self.scores: dict[Candidate, list[np.ndarray]] = {}
         n_entries = max(1, self.n_samples * labels.shape[1])
@@ -99,7 +103,7 @@ class Folds:
     ) -> list[Scored]:
         """Score every family at its weights, on every fold; the order of the paths is kept.
 
-        Out of time, what all folds have is scored.
+        Of a path that is cut short, what all folds have is scored.
         """
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
@@ -129,6 +133,8 @@ class Folds:
         for weight in weights:
             if self.reserve is not None and self.monitor.remaining <= self.reserve:
                 self.out_of_time = True
+                break
+            if self.monitor.elapsed > self.until:
                 break
             start = time.perf_counter()
             limit = self._limit()

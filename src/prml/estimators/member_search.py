@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from prml.estimators.blending import choose_blend
 from prml.estimators.candidates import (
@@ -26,7 +27,7 @@ from prml.estimators.candidates import (
     Candidate,
     Space,
 )
-from prml.estimators.fold_scores import Folds, Scored
+from prml.estimators.fold_scores import INNER_FOLDS, Folds, Scored
 from prml.monitor import Monitor
 
 FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
@@ -34,8 +35,10 @@ KEPT_SCALINGS = 2
 KEPT_FAMILIES = 2
 MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
-AT_ONCE = 4  # families scored between two looks at the clock; one where that takes long
+AT_ONCE = 4  # families scored between two looks at the clock; one where that may take long
 LONG_SHARE = 0.05  # of the time limit: that is long
+ROWS_POWER = 0.75  # seconds of a fit by rows: the coefficients cost the same on few and on many
+TEACHER_COST = 3.0  # a fit with a teacher, in fits without one, at least
 SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
 
 
@@ -258,16 +261,17 @@ class Search:
             new = [w for w in asked if self._is_new(folds, replace(family, weight=w))]
             if new:
                 fresh.append((family, new))
-        for family, weights in fresh:
-            self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
-        at_once = AT_ONCE
         while fresh and not (self._used > self._share and self._ranking(folds.n_samples)):
-            before = self._used
+            batch = self._next_batch(folds, fresh)
+            if not batch:
+                return
+            for family, weights in batch:
+                self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
             if self.scored:
                 # the last fit has the rows that a fold leaves out, and a smaller tol
                 folds.reserve = 2.0 * float(self.best().seconds.max())
-            results = folds.score(fresh[:at_once], self.n_jobs)
-            del fresh[:at_once]
+            folds.until = self._until if self._ranking(folds.n_samples) else np.inf
+            results = folds.score(batch, self.n_jobs)
             self.scored.extend(results)
             self.stages.extend([stage] * len(results))
             wanted = {s.candidate for s in self.pool(folds)}
@@ -276,7 +280,53 @@ class Search:
                 self._report(stage, folds, results)
             if folds.out_of_time:
                 raise OutOfTime
-            at_once = 1 if self._used - before > LONG_SHARE else AT_ONCE
+
+    def _next_batch(self, folds: Folds, fresh: list) -> list:
+        """Take the next few families; under a time limit drop those that it has no time for.
+
+        A family that takes long, or nobody knows how long, is alone: what it took decides on those
+        that build on it.
+        """
+        batch: list = []
+        if self.monitor.max_time is None:
+            batch, fresh[:AT_ONCE] = fresh[:AT_ONCE], []
+            return batch
+        end = min(self._until, self.monitor.max_time - (folds.reserve or 0.0))
+        left = end - self.monitor.elapsed
+        while fresh and len(batch) < AT_ONCE:
+            seconds = self._cost(folds, *fresh[0])
+            if seconds > left and np.isfinite(seconds) and self._ranking(folds.n_samples):
+                del fresh[0]
+                continue
+            is_long = seconds > LONG_SHARE * self.monitor.max_time
+            if is_long and batch:
+                break
+            batch.append(fresh.pop(0))
+            left -= seconds
+            if is_long:
+                break
+        return batch
+
+    def _cost(self, folds: Folds, family: Candidate, weights: Sequence[float]) -> float:
+        """Seconds that a path will take, at least; inf where nothing like it was fitted."""
+        known: dict[tuple, float] = {}
+        for s in sorted(self.scored, key=lambda s: s.n_samples):
+            growth = (folds.n_samples / s.n_samples) ** ROWS_POWER
+            known[_kind(s.candidate)] = growth * float(s.seconds.sum())
+        factor = 1.0
+        if _kind(family) not in known:
+            if family.transfer is not None:
+                factor *= INNER_FOLDS + 2  # the folds, all rows, and the second stage
+            if family.theta is not None:
+                factor *= TEACHER_COST
+            family = replace(family, transfer=None, passthrough=True, theta=None, low_rank=False)
+        threads = effective_n_jobs(self.n_jobs)
+        return factor * len(weights) * known.get(_kind(family), np.inf) / threads
+
+    @property
+    def _until(self) -> float:
+        """Seconds after the start at which the rung at hand has had its share."""
+        return min(self._share, 1.0) * (self.monitor.max_time or np.inf)
 
     @property
     def _used(self) -> float:
