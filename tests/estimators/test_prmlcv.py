@@ -337,6 +337,28 @@ def test_a_path_ends_when_its_rung_has_had_its_share():
     assert len(folds.score([(Candidate(), (1.0, 3.0))], n_jobs=1)) == 2
 
 
+def test_a_path_that_will_not_end_in_time_is_given_up_after_a_fit(monkeypatch):
+    fits = []
+
+    class Slow(PrBR):
+        def fit(self, X, y):
+            fits.append(self.loss)
+            if self.loss == "logistic":
+                time.sleep(0.2)
+            return super().fit(X, y)
+
+    monkeypatch.setattr("prml.estimators.candidates.PrBR", Slow)
+    X, Y = problem()
+    splits = list(MultilabelStratifiedKFold(3).split(X, Y))
+    folds = Folds(X, Y, splits, "average_precision", 1e-2, 0, Monitor())
+    folds.score([(Candidate(loss="logistic"), (1.0,)), (Candidate(), (1.0,))], n_jobs=1)  # compiles
+    del fits[:]
+    folds.until = folds.monitor.elapsed + 1.0
+    paths = [(Candidate(loss="logistic"), (1.0, 2.0, 3.0)), (Candidate(), (1.0,))]
+    assert [s.candidate.loss for s in folds.score(paths, n_jobs=1)] == ["squared"]
+    assert fits == ["logistic"] + ["squared"] * 3
+
+
 def test_time_limit_of_the_last_fit_is_not_that_of_its_clones(monkeypatch):
     given = []
 

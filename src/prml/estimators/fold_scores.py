@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from prml.estimators.candidates import Candidate, make_learner
 from prml.estimators.feature_scaling import FeatureScaler
@@ -64,7 +64,8 @@ class Folds:
     reserve : float or None
         Seconds to leave; None: what is being scored is needed, whatever the time.
     until : float
-        Seconds after the start at which a path ends where it is: others are waiting.
+        Seconds after the start at which a path ends where it is: others are waiting. A path that
+        will not end by then is given up as soon as its first fit has shown it.
     out_of_time : bool
         Whether the seconds left are down to the reserve: some of what was asked for is not scored.
     n_kept : int
@@ -95,6 +96,7 @@ class Folds:
         n_entries = max(1, self.n_samples * labels.shape[1])
         self._keeps_scores = n_entries <= KEPT_ENTRIES
         self.n_kept = min(MOST_KEPT, 5 * KEPT_ENTRIES // n_entries)
+        self._too_dear: set[Candidate] = set()
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 
@@ -105,9 +107,10 @@ class Folds:
 
         Of a path that is cut short, what all folds have is scored.
         """
+        self._too_dear.clear()
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(self._walk)(*paths[p], k) for p, k in tasks
+            delayed(self._walk)(*paths[p], k, effective_n_jobs(n_jobs)) for p, k in tasks
         )
         by_path: list[list[Any]] = [[] for _ in paths]
         for (p, _), result in zip(tasks, done, strict=True):
@@ -124,7 +127,7 @@ class Folds:
                 scored.append(Scored(candidate, self.n_samples, values, seconds))
         return scored
 
-    def _walk(self, family: Candidate, weights: Sequence[float], fold: int):
+    def _walk(self, family: Candidate, weights: Sequence[float], fold: int, threads: int):
         """Fit one family on one fold at ascending weights, each fit from the last one's optimum."""
         train, test = self.splits[fold]
         X, X_test = self._rows(family.scaling, fold)
@@ -134,7 +137,7 @@ class Folds:
             if self.reserve is not None and self.monitor.remaining <= self.reserve:
                 self.out_of_time = True
                 break
-            if self.monitor.elapsed > self.until:
+            if family in self._too_dear or self.monitor.elapsed > self.until:
                 break
             start = time.perf_counter()
             limit = self._limit()
@@ -155,6 +158,12 @@ class Folds:
             scores = scores_of(learner, X_test)
             values.append(self._value(scores, test))
             seconds.append(time.perf_counter() - start)
+            if fold == 0:  # its other folds will take as long, or wait for a thread
+                n_left = (
+                    len(weights) - len(values) + len(weights) * (len(self.splits) - 1) / threads
+                )
+                if self.monitor.elapsed + n_left * min(seconds) > self.until:
+                    self._too_dear.add(family)
             if self._keeps_scores:
                 kept.append(scores.astype(np.float32))
         return values, seconds, kept
