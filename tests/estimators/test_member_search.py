@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from prml.estimators.candidates import STEP, Candidate, Space
-from prml.estimators.fold_scores import Scored
+from prml.estimators.fold_scores import Folds, Scored
 from prml.estimators.member_search import Search
 from prml.monitor import Monitor
 
@@ -193,3 +193,26 @@ def test_more_rows_are_expected_to_take_longer():
     assert run._cost(few, Candidate(), (1.0, 3.0)) == 6.0
     assert run._cost(every, Candidate(), (1.0,)) == 24.0
     assert run._cost(every, TRANSFER, (1.0,)) == np.inf
+
+
+def test_another_loss_gets_its_chance_on_more_rows():
+    def late(candidate):  # what few rows do not show: the other loss is better, at a large weight
+        return noisy(candidate, best_weight=1.0 if candidate.loss == "squared" else 100.0)
+
+    few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, late)
+    space = Space(("squared", "logistic"), ("unit", "idf"), (), False, False, False, 10)
+    run = Search(space, Monitor(), sign=1, n_jobs=1)
+    run.run([few, every])
+    assert [s.candidate.loss for s in run._ranking(40)[:2]] == ["squared", "squared"]
+    tried = {s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"
+             and s.n_samples == 400}  # fmt: skip
+    assert max(tried) > 100.0
+
+
+def test_a_fit_leaves_time_to_the_others_of_its_rung():
+    monitor = Monitor()
+    monitor.max_time = 1000.0
+    folds = Folds(np.ones((6, 1)), np.eye(6), [(np.arange(4), np.arange(2))], "x", 1.0, 0, monitor)
+    assert 240 < folds._limit() <= 250
+    folds.until = 100.0
+    assert 20 < folds._limit() <= 25

@@ -19,7 +19,7 @@ from prml.monitor import Monitor
 KEPT_ENTRIES = 50_000_000  # scores of larger data are not kept: 200 MB a candidate
 MOST_KEPT = 10  # candidates whose scores are kept, where they are small
 INNER_FOLDS = 3  # of the first stage of a transfer while searching
-LARGEST_SHARE = 0.25  # of the seconds left, for one fit: a dear member may not end the search
+LARGEST_SHARE = 0.25  # of the seconds left to a rung, for one fit: a dear one may not end it
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,8 @@ class Folds:
         """Seconds that one fit may take."""
         if self.monitor.max_time is None:
             return None
-        return max(1.0, LARGEST_SHARE * (self.monitor.remaining - (self.reserve or 0.0)))
+        left = self.monitor.remaining - (self.reserve or 0.0)
+        return max(1.0, LARGEST_SHARE * min(left, self.until - self.monitor.elapsed))
 
     def values_of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         """The goal on every fold, for scores of its held-out rows."""

@@ -159,11 +159,19 @@ class Search:
     def _halve(self, folds: Folds) -> None:
         if folds.n_samples == max(s.n_samples for s in self.scored):
             return  # all rows were few enough for the screening
-        leaders = self._ranking(max(s.n_samples for s in self.scored))[:KEPT_FAMILIES]
-        starts = [(s.candidate.family, (self._modest(s),)) for s in leaders]
+        ranking = self._ranking(max(s.n_samples for s in self.scored))
+        starts = [(s.candidate.family, (self._modest(s),)) for s in ranking[:KEPT_FAMILIES]]
         self._score("halving", folds, starts)
         winner = self.best(folds.n_samples).candidate
         self._bracket("halving", folds, [(winner.family, _around(winner.weight))])
+        if self.widen:
+            self._try_another_loss(folds, ranking, winner)
+
+    def _try_another_loss(self, folds: Folds, ranking: list[Scored], winner: Candidate) -> None:
+        """Few rows say little of how two losses compare on many: the second gets its chance."""
+        others = [s.candidate for s in ranking if s.candidate.loss != winner.loss]
+        for other in [c for c in others if _is_plain(c)][:1]:
+            self._bracket("widening", folds, [(other.family, _around(other.weight))])
 
     def _climb(self, folds: Folds) -> None:
         on_few_rows = any(s.n_samples < folds.n_samples for s in self.scored)
@@ -356,6 +364,11 @@ def _kind(candidate: Candidate) -> tuple:
     transfer = candidate.transfer is not None, candidate.passthrough
     teacher = candidate.theta is not None
     return candidate.loss, candidate.gamma is None, teacher, candidate.low_rank, transfer
+
+
+def _is_plain(candidate: Candidate) -> bool:
+    """Whether a member has one stage and no teacher: the cheapest of its loss."""
+    return candidate.transfer is None and candidate.theta is None and not candidate.low_rank
 
 
 def describe(candidate: Candidate) -> str:
