@@ -196,17 +196,18 @@ def test_more_rows_are_expected_to_take_longer():
 
 
 def test_another_loss_gets_its_chance_on_more_rows():
-    def late(candidate):  # what few rows do not show: the other loss is better, at a large weight
+    def alike(candidate):  # few rows: the other loss errs where the first one does, and more
+        size = 1.0 if candidate.loss == "squared" else 2.0
+        return TRUTH + size * np.random.default_rng(1).normal(size=TRUTH.shape)
+
+    def late(candidate):  # more rows: it is better, at a large weight
         return noisy(candidate, best_weight=1.0 if candidate.loss == "squared" else 100.0)
 
-    few, every = MadeUpFolds(40, noisy), MadeUpFolds(400, late)
-    space = Space(("squared", "logistic"), ("unit", "idf"), (), False, False, False, 10)
-    run = Search(space, Monitor(), sign=1, n_jobs=1)
+    few, every, run = MadeUpFolds(40, alike), MadeUpFolds(400, late), search()
     run.run([few, every])
-    assert [s.candidate.loss for s in run._ranking(40)[:2]] == ["squared", "squared"]
-    tried = {s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"
-             and s.n_samples == 400}  # fmt: skip
-    assert max(tried) > 100.0
+    assert [s.candidate.loss for s in run._blended(few)] == ["squared"]
+    weights = [s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"]
+    assert max(weights) > 100.0
 
 
 def test_a_fit_leaves_time_to_the_others_of_its_rung():
