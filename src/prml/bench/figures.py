@@ -126,6 +126,10 @@ def draw_time_and_accuracy(rows: Sequence[Row], metric: str = "average_precision
             )  # fmt: skip
             seen.setdefault(row.method, handle)
         ax.set_xscale("log")
+        # a decade at least: the labels between powers of ten would run into each other
+        low, high = ax.get_xlim()
+        ax.set_xlim(low, max(high, 10.0 * low))
+        ax.xaxis.set_minor_formatter("")
         ax.set_title(dataset, fontsize=10, loc="left")
         ax.grid(True, color="#dddddd", lw=0.6)
     for ax in list(axes.flat)[len(datasets) :]:
@@ -150,6 +154,7 @@ def _marker(method: str, marker: str) -> str:
         "PrML-theta": "d",
         "PrML-stopped": "h",
         "PrML-best": "*",
+        "logistic-newton": "H",
     }.get(method, marker)
 
 
