@@ -217,3 +217,13 @@ def test_a_fit_leaves_time_to_the_others_of_its_rung():
     assert 240 < folds._limit() <= 250
     folds.until = 100.0
     assert 20 < folds._limit() <= 25
+
+
+def test_the_other_loss_is_the_logistic_one():
+    folds = MadeUpFolds(40, lambda c: TRUTH)
+    names = ("squared", "squared_hinge", "logistic")
+    ranking = [Scored(Candidate(loss=name), 40, np.ones(3), np.ones(3)) for name in names]
+    for winner, other in (("squared", "logistic"), ("logistic", "squared")):
+        run = search()
+        run._try_another_loss(folds, ranking, Candidate(loss=winner))
+        assert {s.candidate.loss for s in run.scored} == {other}

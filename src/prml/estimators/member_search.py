@@ -168,8 +168,12 @@ class Search:
             self._try_another_loss(folds, ranking, winner)
 
     def _try_another_loss(self, folds: Folds, ranking: list[Scored], winner: Candidate) -> None:
-        """Few rows say little of how two losses compare on many: the second gets its chance."""
+        """Few rows say little of how two losses compare on many: a second gets its chance.
+
+        The logistic one if it is not the winner: it errs least like the other three.
+        """
         others = [s.candidate for s in ranking if s.candidate.loss != winner.loss]
+        others.sort(key=lambda c: c.loss != "logistic")
         for other in [c for c in others if _is_plain(c)][:1]:
             self._bracket("widening", folds, [(other.family, _around(other.weight))])
 
