@@ -203,8 +203,8 @@ def test_another_loss_gets_its_chance_on_more_rows():
     def late(candidate):  # more rows: it is better, at a large weight
         return noisy(candidate, best_weight=1.0 if candidate.loss == "squared" else 100.0)
 
-    few, every, run = MadeUpFolds(40, alike), MadeUpFolds(400, late), search()
-    run.run([few, every])
+    few, run = MadeUpFolds(40, alike), search()
+    run.run([few, MadeUpFolds(100, late), MadeUpFolds(400, late)])
     assert [s.candidate.loss for s in run._blended(few)] == ["squared"]
     weights = [s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"]
     assert max(weights) > 100.0
@@ -220,10 +220,10 @@ def test_a_fit_leaves_time_to_the_others_of_its_rung():
 
 
 def test_the_other_loss_is_the_logistic_one():
-    folds = MadeUpFolds(40, lambda c: TRUTH)
     names = ("squared", "squared_hinge", "logistic")
-    ranking = [Scored(Candidate(loss=name), 40, np.ones(3), np.ones(3)) for name in names]
     for winner, other in (("squared", "logistic"), ("logistic", "squared")):
-        run = search()
-        run._try_another_loss(folds, ranking, Candidate(loss=winner))
-        assert {s.candidate.loss for s in run.scored} == {other}
+        run, more = search(), MadeUpFolds(100, lambda c: TRUTH)
+        run.scored = [Scored(Candidate(loss=name), 40, np.ones(3), np.ones(3)) for name in names]
+        run.scored.append(Scored(Candidate(loss=winner), 100, np.ones(3), np.ones(3)))
+        run._try_another_loss(MadeUpFolds(40, lambda c: TRUTH), more)
+        assert {family.loss for batch in more.batches for family in batch} == {other}

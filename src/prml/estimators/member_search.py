@@ -92,6 +92,8 @@ class Search:
                 self._screen_members(few)
                 self._share = SHARES[1] if more is not every else np.inf
                 self._halve(more)
+                if self.widen and more is not every:  # all rows would make it dear
+                    self._try_another_loss(few, more)
                 if self.widen:
                     self._widen(few, more)
                 self._climb(more)
@@ -164,14 +166,13 @@ class Search:
         self._score("halving", folds, starts)
         winner = self.best(folds.n_samples).candidate
         self._bracket("halving", folds, [(winner.family, _around(winner.weight))])
-        if self.widen:
-            self._try_another_loss(folds, ranking, winner)
 
-    def _try_another_loss(self, folds: Folds, ranking: list[Scored], winner: Candidate) -> None:
+    def _try_another_loss(self, few: Folds, folds: Folds) -> None:
         """Few rows say little of how two losses compare on many: a second gets its chance.
 
         The logistic one if it is not the winner: it errs least like the other three.
         """
+        ranking, winner = self._ranking(few.n_samples), self.best(folds.n_samples).candidate
         others = [s.candidate for s in ranking if s.candidate.loss != winner.loss]
         others.sort(key=lambda c: c.loss != "logistic")
         for other in [c for c in others if _is_plain(c)][:1]:
