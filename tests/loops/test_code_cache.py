@@ -77,3 +77,30 @@ def test_who_waits_for_the_compiler_is_told_once(tmp_path):
     os.close(ours)
     os.close(theirs)
     assert told == [1, 0]
+
+
+def test_a_loop_is_loaded_once_for_each_kind_of_arguments():
+    """A loop with `*arguments` is not: numba looks for it under another type than it keeps."""
+    program = """
+import sys
+import numpy as np
+from numba.core.registry import CPUDispatcher
+from prml import PrBR, PrML
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 5))
+Y = (X @ rng.normal(size=(5, 4)) + rng.normal(size=(60, 4)) > 0).astype(int)
+for Learner in (PrBR, PrML):
+    Learner(theta=1.0, C=3.0, gamma2=0.1).fit(X, Y).predict(X)
+    Learner(theta=np.inf, C=3.0, gamma2=0.1).fit(X, Y).predict(X)
+n_loops = 0
+for name, module in list(sys.modules.items()):
+    if name.startswith("prml.loops"):
+        for what, loop in vars(module).items():
+            if isinstance(loop, CPUDispatcher):
+                n_loops += 1
+                n_loads = sum(loop.stats.cache_hits.values())
+                assert n_loads <= len(loop.overloads), (name, what, n_loads)
+assert n_loops > 10
+"""
+    for _ in range(2):  # the first process may have to compile
+        subprocess.run([sys.executable, "-c", program], check=True)

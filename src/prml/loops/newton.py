@@ -284,7 +284,7 @@ def newton_step(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max
 
 
 @jit
-def advance(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg, tol, *room):
+def advance(p, z, wt, offset, m, xi, alpha0, beta0, rho_alpha, rho_beta, max_cg, tol, room):
     """One `newton_step`, then the multipliers of the new point, into `room`, and their dual value.
 
     room = (alpha, beta, free, zsum, sigma), as `multipliers` fills them. Returns the squared length
@@ -317,7 +317,7 @@ def newton_turn(p, wt, offset, alpha, beta, m_row, rho_alpha, rho_beta, max_step
     room = (new_alpha, new_beta, free, zsum, sigma)
     for _ in range(max_steps):
         _, value = advance(
-            p, z, wt, offset, m, xi, alpha, beta, rho_alpha, rho_beta, 100, 0.3, *room
+            p, z, wt, offset, m, xi, alpha, beta, rho_alpha, rho_beta, 100, 0.3, room
         )
         if value >= before:
             alpha[:] = new_alpha

@@ -287,7 +287,7 @@ def _multiply(best: _Best, point: _Point, alpha, beta, tol, max_steps, should_st
         weights = (rho, RHO_BETA_OVER_ALPHA * rho)
         for inner in range(1, MAX_ROUND + 1):  # noqa: B007 - read after the loop
             slope, dual = loops.advance(
-                p, *point, alpha, beta, *weights, MAX_PRODUCTS, CG_TOLERANCE, *room
+                p, *point, alpha, beta, *weights, MAX_PRODUCTS, CG_TOLERANCE, room
             )
             n_steps += 1
             best.offer_multipliers(new_alpha, new_beta, dual)
