@@ -4,6 +4,7 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from prml.monitor import Monitor
@@ -18,6 +19,8 @@ from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 # Numbers in one array of a block; about ten such arrays are alive at once.
 BLOCK_NUMBERS = 2**21
+# A sparse product reads a row of the block for every number of X: they have to stay in the cache.
+SPARSE_BLOCK_NUMBERS = 2**18
 
 
 class Solution(NamedTuple):
@@ -36,7 +39,8 @@ class Solution(NamedTuple):
 
 def block_size(training_set: TrainingSet, n_unknowns: int) -> int:
     """How many labels a block holds."""
-    return max(1, BLOCK_NUMBERS // max(training_set.n_samples, n_unknowns, 1))
+    n_numbers = SPARSE_BLOCK_NUMBERS if sp.issparse(training_set.matrix) else BLOCK_NUMBERS
+    return max(1, n_numbers // max(training_set.n_samples, n_unknowns, 1))
 
 
 def solve_smooth(
