@@ -226,6 +226,24 @@ def test_callbacks_time_limit_and_history():
     assert LEML(max_time=0.0, tol=0.0, max_iter=50).fit(X, Y).n_iter_ == 1
 
 
+def test_the_time_limit_ends_a_turn_too(monkeypatch):
+    """With thousands of components one product takes long: a turn has many of them."""
+    X, Y, _ = small_data(seed=10)
+    n_products = 0
+    real = Design.times
+
+    def counted(self, S):
+        nonlocal n_products
+        n_products += 1
+        return real(self, S)
+
+    monkeypatch.setattr(Design, "times", counted)
+    LEML(tol=0.0, max_iter=1, max_cg=50, random_state=0).fit(X, Y)
+    n_with_time, n_products = n_products, 0
+    LEML(max_time=0.0, tol=0.0, max_iter=1, max_cg=50, random_state=0).fit(X, Y)
+    assert n_products < n_with_time
+
+
 def test_interrupt_keeps_the_last_turn():
     X, Y, _ = small_data(seed=11)
 

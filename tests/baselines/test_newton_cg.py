@@ -64,6 +64,18 @@ def test_early_stop_still_descends():
     assert all(later < earlier for earlier, later in pairwise(values))
 
 
+def test_a_stop_keeps_what_the_products_so_far_brought():
+    rng = np.random.default_rng(4)
+    A, rhs = spd(rng, 20), rng.normal(size=(20, 1))
+    answers = iter([False, False, True])
+    stopped = conjugate_gradient(lambda S: A @ S, rhs, tol=0.0, should_stop=lambda: next(answers))
+    three = conjugate_gradient(lambda S: A @ S, rhs, tol=0.0, max_iter=3)
+    assert stopped.n_iter == 3
+    np.testing.assert_array_equal(stopped.point, three.point)
+    # the first product is always made: a fit without any time has a direction of descent
+    assert conjugate_gradient(lambda S: A @ S, rhs, should_stop=lambda: True).n_iter == 1
+
+
 def test_backtracking_by_problem():
     # f(t) = (1 - c t)^2 from t = 0: a full step is right for c = 1, far too long for c = 8.
     c = np.array([[1.0], [8.0], [0.0]])

@@ -150,8 +150,8 @@ class LEML(MultilabelEstimator):
             self.converged_, self.n_iter_, bound = False, 0, 0.0  # no loss is below 0
             try:
                 while self.n_iter_ < self.max_iter:
-                    half_way = w_step(design, fit, factors, self.alpha, self.max_cg)
-                    factors = h_step(fit, half_way, self.alpha, self.max_cg)
+                    how = self.alpha, self.max_cg, lambda: monitor.out_of_time
+                    factors = h_step(fit, w_step(design, fit, factors, *how), *how)
                     self.n_iter_ += 1
                     value, before = objective(fit, factors, self.alpha), value
                     decrease = (before - value) / max(abs(before), np.finfo(float).tiny)

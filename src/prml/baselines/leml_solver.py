@@ -6,6 +6,7 @@
 (Yu, Jain, Kar & Dhillon 2014). A = XW is kept beside W, so that a score costs k products.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
@@ -99,7 +100,12 @@ def objective(fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float) -> f
 
 
 def w_step(
-    design: Design, fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float, max_cg: int
+    design: Design,
+    fit: SquaredFit | EntrywiseFit,
+    factors: Factors,
+    lam: float,
+    max_cg: int,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Factors:
     """Lower the objective in W by a Newton step, found by conjugate gradients.
 
@@ -125,6 +131,7 @@ def w_step(
         tol=CG_TOL_QUADRATIC if fit.quadratic else CG_TOL,
         max_iter=max_cg,
         precondition=lambda R: R / diagonal,
+        should_stop=should_stop,
     ).point
     direction_A = design.times(direction)
     if fit.quadratic:  # the step of a quadratic is exact, however early CG stopped
@@ -138,7 +145,13 @@ def w_step(
     return Factors(W + step * direction, H, A + step * direction_A)
 
 
-def h_step(fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float, max_cg: int) -> Factors:
+def h_step(
+    fit: SquaredFit | EntrywiseFit,
+    factors: Factors,
+    lam: float,
+    max_cg: int,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Factors:
     """Lower the objective in H, each label (a row of H) being a problem of its own.
 
     Squared loss, every label known: one Cholesky factor of A'A + lam/2 I serves all of them. Else a
@@ -159,6 +172,7 @@ def h_step(fit: SquaredFit | EntrywiseFit, factors: Factors, lam: float, max_cg:
         tol=CG_TOL_QUADRATIC if fit.quadratic else CG_TOL,
         max_iter=max_cg,
         precondition=lambda R: R / diagonal,
+        should_stop=should_stop,
     ).point
     if fit.quadratic:
         return Factors(W, H + direction, A)

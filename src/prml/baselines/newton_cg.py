@@ -39,12 +39,13 @@ def conjugate_gradient(
     tol: float = 1e-3,
     max_iter: int = 20,
     precondition: Product | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Solution:
     """Solve product(S) = rhs from S = 0, product being linear, symmetric and positive definite.
 
     A problem stops when its residual is at most `tol` times its right-hand side. Every iterate
     lowers the quadratic 1/2 <S, product(S)> - <rhs, S> of every problem, so that stopping early
-    still gives a direction of descent.
+    still gives a direction of descent; `should_stop` is asked before every product but the first.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def conjugate_gradient(
     enough = tol**2 * inner(rhs, rhs, axis)
     active = inner(residual, residual, axis) > enough
     n_iter = 0
-    while n_iter < max_iter and active.any():
+    while n_iter < max_iter and active.any() and not (n_iter and should_stop()):
         image = product(direction)
         curvature = inner(direction, image, axis)
         active &= curvature > 0  # zero or worse: rounding has used up this problem's direction

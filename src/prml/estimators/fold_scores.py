@@ -109,8 +109,9 @@ class Folds:
         """
         self._too_dear.clear()
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
+        threads = effective_n_jobs(n_jobs)
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(self._walk)(*paths[p], k, effective_n_jobs(n_jobs)) for p, k in tasks
+            delayed(self._walk)(*paths[p], k, threads) for p, k in tasks
         )
         by_path: list[list[Any]] = [[] for _ in paths]
         for (p, _), result in zip(tasks, done, strict=True):

@@ -3,7 +3,8 @@
 1. Features: the cheapest loss on every scaling and kernel width, on few rows.
 2. Members: every loss, a teacher, its transfer, a low rank, on the best features, on few rows.
 3. Halving: the best families on more rows, their weights bracketed again.
-4. Widening: on more rows, what few rows say blends well with the best.
+4. Widening: on more rows, what few rows say blends well with the best; where those are not yet all
+   rows, also a second loss, of which few rows say little.
 5. Climbing: from the best candidate to the best of its neighbours, while that is better.
 6. Finishing, where more rows were not yet all of them: on all rows, what blends well.
 
