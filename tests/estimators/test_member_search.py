@@ -189,10 +189,34 @@ def test_a_family_of_unknown_cost_is_alone():
 def test_more_rows_are_expected_to_take_longer():
     run = limited(100.0)
     run.scored = MadeUpFolds(40, noisy, lambda c: 1.0).score([(Candidate(), (1.0,))], 1)
-    few, every = MadeUpFolds(40, noisy), MadeUpFolds(640, noisy)
-    assert run._cost(few, Candidate(), (1.0, 3.0)) == 6.0
-    assert run._cost(every, Candidate(), (1.0,)) == 24.0
-    assert run._cost(every, TRANSFER, (1.0,)) == np.inf
+    assert run._cost(40, Candidate()) == 3.0
+    assert run._cost(640, Candidate()) == 24.0
+    assert run._cost(640, TRANSFER) == np.inf
+
+
+def test_few_rows_do_not_try_what_all_rows_have_no_time_for():
+    """Logistic takes 3 s on few rows, 17 on all of them, its transfer five times that."""
+
+    def seconds_of(candidate):
+        return 1.0 if candidate.loss == "logistic" else 0.001
+
+    space = replace(SPACE, transfer=True)
+    tried = {}
+    for limit in (190.0, 380.0):
+        run = Search(space, Monitor(max_time=limit), sign=1, n_jobs=1)
+        few = MadeUpFolds(40, noisy, seconds_of)
+        run.run([few, MadeUpFolds(400, noisy, seconds_of)])
+        families = {family for batch in few.batches for family in batch}
+        tried[limit] = {f.transfer is not None for f in families if f.loss == "logistic"}
+    assert tried == {190.0: {False}, 380.0: {False, True}}
+
+
+def test_a_cold_fit_is_as_dear_as_the_dearest_of_its_kind():
+    run = limited(100.0)
+    folds = MadeUpFolds(40, noisy, lambda c: 1.0 / c.weight)
+    run.scored = folds.score([(Candidate(), (1.0, 2.0, 4.0))], 1)
+    assert run._cost(40, Candidate()) == 0.75
+    assert run._cost(40, Candidate(), cold=True) == 3.0
 
 
 def test_another_loss_gets_its_chance_on_more_rows():

@@ -76,6 +76,8 @@ class Search:
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
     _share: float = np.inf  # of the time limit that the rung at hand may use up
+    _n_all: int = 0  # rows of the last rung
+    _share_of_all: float = 1.0  # of the time limit that is left to it
 
     def run(self, rungs: Sequence[Folds]) -> None:
         """Search until nothing is left to try, or until the monitor stops it.
@@ -83,6 +85,8 @@ class Search:
         The last of up to three rungs has all rows, those before it have fewer.
         """
         few, more, every = rungs[0], rungs[min(1, len(rungs) - 1)], rungs[-1]
+        self._n_all = every.n_samples
+        self._share_of_all = 1.0 - SHARES[1 if more is not every else 0]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of single fits; the table tells how they did
@@ -308,8 +312,10 @@ class Search:
         end = min(self._until, self.monitor.max_time - (folds.reserve or 0.0))
         left = end - self.monitor.elapsed
         while fresh and len(batch) < AT_ONCE:
-            seconds = self._cost(folds, *fresh[0])
-            if seconds > left and np.isfinite(seconds) and self._ranking(folds.n_samples):
+            family, weights = fresh[0]
+            seconds = len(weights) * self._cost(folds.n_samples, family)
+            too_dear = (np.isfinite(seconds) and seconds > left) or self._too_dear_on_all(family)
+            if too_dear and self._ranking(folds.n_samples):
                 del fresh[0]
                 continue
             is_long = seconds > LONG_SHARE * self.monitor.max_time
@@ -321,12 +327,26 @@ class Search:
                 break
         return batch
 
-    def _cost(self, folds: Folds, family: Candidate, weights: Sequence[float]) -> float:
-        """Seconds that a path will take, at least; inf where nothing like it was fitted."""
+    def _too_dear_on_all(self, family: Candidate) -> bool:
+        """Whether fewer rows need not try a family: the time of all rows has no room for it.
+
+        There it is fitted on three folds of two thirds, and once more on all rows.
+        """
+        if self._share > 1.0:
+            return False  # what is scored are all rows
+        seconds = 1.5 * self._cost(self._n_all, family, cold=True)
+        return bool(np.isfinite(seconds) and seconds > self._share_of_all * self._limit)
+
+    def _cost(self, n_samples: int, family: Candidate, cold: bool = False) -> float:
+        """Seconds that the folds of one weight will take, at least; inf where nobody knows.
+
+        Within a path the fits before help; a cold one is as dear as the dearest so far.
+        """
         known: dict[tuple, float] = {}
         for s in sorted(self.scored, key=lambda s: s.n_samples):
-            growth = (folds.n_samples / s.n_samples) ** ROWS_POWER
-            known[_kind(s.candidate)] = growth * float(s.seconds.sum())
+            growth = (n_samples / s.n_samples) ** ROWS_POWER
+            seconds = growth * float(s.seconds.sum())
+            known[_kind(s.candidate)] = max(seconds, known.get(_kind(s.candidate), 0.0) * cold)
         factor = 1.0
         if _kind(family) not in known:
             if family.transfer is not None:
@@ -334,18 +354,21 @@ class Search:
             if family.theta is not None:
                 factor *= TEACHER_COST
             family = replace(family, transfer=None, passthrough=True, theta=None, low_rank=False)
-        threads = effective_n_jobs(self.n_jobs)
-        return factor * len(weights) * known.get(_kind(family), np.inf) / threads
+        return factor * known.get(_kind(family), np.inf) / effective_n_jobs(self.n_jobs)
+
+    @property
+    def _limit(self) -> float:
+        return self.monitor.max_time or np.inf
 
     @property
     def _until(self) -> float:
         """Seconds after the start at which the rung at hand has had its share."""
-        return min(self._share, 1.0) * (self.monitor.max_time or np.inf)
+        return min(self._share, 1.0) * self._limit
 
     @property
     def _used(self) -> float:
         """The part of the time limit that is over."""
-        return self.monitor.elapsed / (self.monitor.max_time or np.inf)
+        return self.monitor.elapsed / self._limit
 
     def _is_new(self, folds: Folds, candidate: Candidate) -> bool:
         return (folds.n_samples, candidate) not in self._known
