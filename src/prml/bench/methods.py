@@ -159,6 +159,7 @@ def _best_member(parameters: Parameters, setting: Setting) -> Any:
         n_jobs=setting.jobs,
         max_time=setting.seconds,
         random_state=setting.seed,
+        verbose=0,
     )
 
 

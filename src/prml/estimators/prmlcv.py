@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from prml.estimators.candidates import Candidate, Space, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS
 from prml.estimators.fold_scores import Folds
 from prml.estimators.member_search import Search, describe
+from prml.live_line import LiveLine
 from prml.metrics import evaluate, get_metric
 from prml.model_selection.cross_fit import scores_of
 from prml.model_selection.splits import MultilabelStratifiedKFold
@@ -75,7 +77,9 @@ class PrMLCV(MultilabelEstimator):
     callbacks : callable or list of callables
         Called with a dict (`stage`, `score`, `best_score`, `best`, `n_samples` ...) after every few
         candidates; a true return value ends the search and the best so far is fitted.
-    verbose : int
+    verbose : int, optional
+        1 prints a line after every few candidates, 0 nothing. None shows the best so far in one
+        line, redrawn, where a terminal or a notebook is watching and no callback is.
 
     Attributes
     ----------
@@ -142,7 +146,7 @@ class PrMLCV(MultilabelEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         callbacks: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
     ) -> None:
         self.scoring = scoring
         self.cv = cv
@@ -194,15 +198,19 @@ class PrMLCV(MultilabelEstimator):
         if targets.n_labels == 1 and metric.part in ("ranks", "top"):
             metric = get_metric("macro_auc")
         self.scoring_ = metric.name
-        monitor = Monitor(self.callbacks, self.max_time, int(self.verbose))
         labels = learnable_labels(targets)
         seed = int(check_random_state(self.random_state or 0).randint(2**31 - 1))
-        search = Search(self._space(X), monitor, metric.sign, self.n_jobs, self.blend > 1)
-        rungs = self._rungs(X, labels, targets, groups, seed, monitor)
-        search.run(rungs)
-        self._store(search, metric.sign)
-        members = self._chosen(search, rungs[-1])
-        self._fit_members(X, labels, members, search.seconds(), monitor, seed)
+        with LiveLine() as line:
+            callbacks = self.callbacks
+            if callbacks is None and self.verbose is None:
+                callbacks = partial(_show, line)
+            monitor = Monitor(callbacks, self.max_time, int(self.verbose or 0))
+            search = Search(self._space(X), monitor, metric.sign, self.n_jobs, self.blend > 1)
+            rungs = self._rungs(X, labels, targets, groups, seed, monitor)
+            search.run(rungs)
+            self._store(search, metric.sign)
+            members = self._chosen(search, rungs[-1])
+            self._fit_members(X, labels, members, search.seconds(), monitor, seed)
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
         return self
 
@@ -336,6 +344,11 @@ class PrMLCV(MultilabelEstimator):
         metric = get_metric(self.scoring_)
         scores = self.decision_function(X)
         return metric.sign * evaluate(y, scores, metrics=[metric.name])[metric.name]
+
+
+def _show(line: LiveLine, record: dict[str, Any]) -> None:
+    tried = f"{record['time']:.0f} s, {record['iteration']} tried"
+    line.show(f"PrMLCV: {tried}, best {record['best_score']:.4f}, {record['best']}")
 
 
 def _has_unit_rows(X: Any) -> bool:

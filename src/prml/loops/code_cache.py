@@ -8,12 +8,13 @@ the index that names it, and counts only for the sources of all loops that it wa
 
 import hashlib
 import sys
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
+
+from prml.live_line import is_watched
 
 FORMAT = "prml 1"
 
@@ -70,13 +71,12 @@ class ForgivingCache:
 @cache
 def say_that_it_compiles() -> None:
     """One line a process, to who is watching: why a first fit may take half a minute."""
-    with suppress(AttributeError, OSError, ValueError):  # no stderr, or one that is closed
-        if sys.stderr.isatty() or "ipykernel" in sys.modules:
-            print(
-                "prml: compiling its loops for this machine; later runs find them on disk.",
-                file=sys.stderr,
-                flush=True,
-            )
+    if is_watched():
+        print(
+            "prml: compiling its loops for this machine; later runs find them on disk.",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def make_safe(dispatcher: Any) -> Any:
