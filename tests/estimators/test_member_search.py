@@ -251,3 +251,15 @@ def test_the_other_loss_is_the_logistic_one():
         run.scored.append(Scored(Candidate(loss=winner), 100, np.ones(3), np.ones(3)))
         run._try_another_loss(MadeUpFolds(40, lambda c: TRUTH), more)
         assert {family.loss for batch in more.batches for family in batch} == {other}
+
+
+def test_finalists_are_tried_at_a_larger_weight_at_once_where_there_is_time():
+    """As one path: the second fit goes on from the first."""
+    for seconds, expected in ((1.0, 2), (30.0, 1)):
+        run, more = limited(200.0), MadeUpFolds(400, noisy, lambda c, s=seconds: s)
+        run.scored = more.score([(Candidate(), (1.0,))], 1)
+        every = MadeUpFolds(401, noisy, lambda c: 0.0)
+        walked = []
+        every.score = lambda paths, n_jobs, walked=walked: walked.extend(paths) or []
+        run._finish(more, every)
+        assert len(walked[0][1]) == expected

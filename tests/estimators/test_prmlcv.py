@@ -337,25 +337,50 @@ def test_a_path_ends_when_its_rung_has_had_its_share():
     assert len(folds.score([(Candidate(), (1.0, 3.0))], n_jobs=1)) == 2
 
 
-def test_a_path_that_will_not_end_in_time_is_given_up_after_a_fit(monkeypatch):
+@pytest.fixture
+def slow_logistic(monkeypatch):
+    """Folds on which a logistic fit takes as many seconds as asked; and what was fitted."""
     fits = []
 
     class Slow(PrBR):
+        seconds = 0.0
+
         def fit(self, X, y):
             fits.append(self.loss)
             if self.loss == "logistic":
-                time.sleep(0.2)
+                time.sleep(Slow.seconds)
             return super().fit(X, y)
 
-    monkeypatch.setattr("prml.estimators.candidates.PrBR", Slow)
     X, Y = problem()
     splits = list(MultilabelStratifiedKFold(3).split(X, Y))
     folds = Folds(X, Y, splits, "average_precision", 1e-2, 0, Monitor())
     folds.score([(Candidate(loss="logistic"), (1.0,)), (Candidate(), (1.0,))], n_jobs=1)  # compiles
+    monkeypatch.setattr("prml.estimators.candidates.PrBR", Slow)
+    return folds, Slow, fits
+
+
+PATHS = [(Candidate(loss="logistic"), (1.0, 2.0, 3.0)), (Candidate(), (1.0,))]
+
+
+def test_of_a_path_that_will_not_end_in_time_the_first_weights_are_scored(slow_logistic):
+    folds, Slow, fits = slow_logistic
+    Slow.seconds = 0.4
+    folds.until = folds.monitor.elapsed + 2.0  # time for five fits, of nine
+    found = [(s.candidate.loss, s.candidate.weight) for s in folds.score(PATHS, n_jobs=1)]
+    assert found == [("logistic", 1.0), ("squared", 1.0)]
+    assert fits == ["logistic"] * 3 + ["squared"] * 3
     del fits[:]
-    folds.until = folds.monitor.elapsed + 1.0
-    paths = [(Candidate(loss="logistic"), (1.0, 2.0, 3.0)), (Candidate(), (1.0,))]
-    assert [s.candidate.loss for s in folds.score(paths, n_jobs=1)] == ["squared"]
+    folds.until = folds.monitor.elapsed + 0.8  # not even for one weight
+    assert [s.candidate.loss for s in folds.score(PATHS, n_jobs=1)] == ["squared"]
+    assert fits == ["logistic"] + ["squared"] * 3
+
+
+def test_a_fit_that_its_limit_cuts_is_the_end_of_its_path(slow_logistic):
+    folds, Slow, fits = slow_logistic
+    Slow.seconds = 1.1  # a fit has at least a second
+    folds.until = folds.monitor.elapsed + 3.9
+    folds.monitor.max_time = 1000.0
+    assert [s.candidate.loss for s in folds.score(PATHS, n_jobs=1)] == ["squared"]
     assert fits == ["logistic"] + ["squared"] * 3
 
 

@@ -64,8 +64,9 @@ class Folds:
     reserve : float or None
         Seconds to leave; None: what is being scored is needed, whatever the time.
     until : float
-        Seconds after the start at which a path ends where it is: others are waiting. A path that
-        will not end by then is given up as soon as its first fit has shown it.
+        Seconds after the start at which a path ends where it is: others are waiting. As soon as its
+        first fits show that not all of its weights have time on all folds, the last are left out;
+        one that is cut by its limit is the end of its path.
     out_of_time : bool
         Whether the seconds left are down to the reserve: some of what was asked for is not scored.
     n_kept : int
@@ -96,7 +97,7 @@ class Folds:
         n_entries = max(1, self.n_samples * labels.shape[1])
         self._keeps_scores = n_entries <= KEPT_ENTRIES
         self.n_kept = min(MOST_KEPT, 5 * KEPT_ENTRIES // n_entries)
-        self._too_dear: set[Candidate] = set()
+        self._n_affordable: dict[Candidate, int] = {}  # weights of a path that have time
         self._scaled: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._lock = Lock()
 
@@ -107,7 +108,7 @@ class Folds:
 
         Of a path that is cut short, what all folds have is scored.
         """
-        self._too_dear.clear()
+        self._n_affordable.clear()
         tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
         threads = effective_n_jobs(n_jobs)
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
@@ -134,11 +135,12 @@ class Folds:
         X, X_test = self._rows(family.scaling, fold)
         values, seconds, kept = [], [], []
         learner: Any = None
-        for weight in weights:
+        for done, weight in enumerate(weights):
             if self.reserve is not None and self.monitor.remaining <= self.reserve:
                 self.out_of_time = True
                 break
-            if family in self._too_dear or self.monitor.elapsed > self.until:
+            n_affordable = self._n_affordable.get(family, len(weights))
+            if done >= n_affordable or self.monitor.elapsed > self.until:
                 break
             start = time.perf_counter()
             limit = self._limit()
@@ -159,15 +161,23 @@ class Folds:
             scores = scores_of(learner, X_test)
             values.append(self._value(scores, test))
             seconds.append(time.perf_counter() - start)
-            if fold == 0:  # its other folds will take as long, or wait for a thread
-                n_left = (
-                    len(weights) - len(values) + len(weights) * (len(self.splits) - 1) / threads
+            if fold == 0:
+                was_cut = limit is not None and seconds[-1] >= limit
+                self._n_affordable[family] = (
+                    done if was_cut else self._count_affordable(seconds, len(weights), threads)
                 )
-                if self.monitor.elapsed + n_left * min(seconds) > self.until:
-                    self._too_dear.add(family)
             if self._keeps_scores:
                 kept.append(scores.astype(np.float32))
         return values, seconds, kept
+
+    def _count_affordable(self, seconds: list[float], n_weights: int, threads: int) -> int:
+        """How many weights of a path have time on all folds, which take as long as the first."""
+        one = max(min(seconds), 1e-9)
+        spent = len(seconds) * one
+        left = self.until - self.monitor.elapsed
+        # the first fold goes on by itself; the others wait for a thread
+        n_fits = 1.0 + (len(self.splits) - 1) / threads
+        return int(min((spent + left) / (n_fits * one), n_weights))
 
     def _limit(self) -> float | None:
         """Seconds that one fit may take."""

@@ -40,6 +40,7 @@ AT_ONCE = 4  # families scored between two looks at the clock; one where that ma
 LONG_SHARE = 0.05  # of the time limit: that is long
 ROWS_POWER = 0.75  # seconds of a fit by rows: the coefficients cost the same on few and on many
 TEACHER_COST = 3.0  # a fit with a teacher, in fits without one, at least
+HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
 SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
 
 
@@ -210,9 +211,12 @@ class Search:
     def _finish(self, more: Folds, every: Folds) -> None:
         """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
         finalists = self._blended(more) if self.widen else [self.best()]
-        weights = [(s.candidate.family, s.candidate.weight) for s in finalists]
-        self._score("finishing", every, [(family, (weight,)) for family, weight in weights])
-        for family, weight in weights:
+        paths = [(s.candidate.family, (s.candidate.weight,)) for s in finalists]
+        seconds = sum(self._cost(every.n_samples, family, cold=True) for family, _ in paths)
+        if seconds <= HASTE * (self._limit - self.monitor.elapsed):
+            paths = [(family, (weight, weight * STEP)) for family, (weight,) in paths]
+        self._score("finishing", every, paths)
+        for family, (weight, *_) in paths:
             self._bracket("finishing", every, [(family, (weight, weight * STEP))])
 
     def _blended(self, folds: Folds) -> list[Scored]:
