@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from prml.estimators.candidates import STEP, Candidate, Space
 from prml.estimators.fold_scores import Folds, Scored
 from prml.estimators.member_search import Search
 from prml.monitor import Monitor
 
-SPACE = Space(("squared", "logistic"), ("unit",), (), False, False, False, 10)
+SPACE = Space(("squared", "logistic"), ("unit",), (), False, False, False, 10, 90)
 TRUTH = np.random.default_rng(0).normal(size=(3, 400))
 
 
@@ -217,6 +218,14 @@ def test_a_cold_fit_is_as_dear_as_the_dearest_of_its_kind():
     run.scored = folds.score([(Candidate(), (1.0, 2.0, 4.0))], 1)
     assert run._cost(40, Candidate()) == 0.75
     assert run._cost(40, Candidate(), cold=True) == 3.0
+
+
+def test_teachers_cost_more_the_more_labels_there_are():
+    for n_labels, factor in ((10, 1.0), (90, 3.0), (3000, 100.0)):
+        run = Search(replace(SPACE, n_labels=n_labels), Monitor(), sign=1, n_jobs=1)
+        run.scored = MadeUpFolds(40, noisy, lambda c: 1.0).score([(Candidate(), (1.0,))], 1)
+        assert run._cost(40, Candidate(theta=2.0)) == pytest.approx(3.0 * factor)
+        assert run._cost(40, Candidate(low_rank=True)) == pytest.approx(30.0)
 
 
 def test_another_loss_gets_its_chance_on_more_rows():

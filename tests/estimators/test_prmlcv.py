@@ -279,8 +279,8 @@ def test_scalings():
 def test_rows_of_length_1_are_not_scaled_to_length_1():
     X = problem()[0]
     for rows in (X, sp.csr_matrix(X)):
-        assert "unit" in PrMLCV()._space(rows).scalings
-        assert "unit" not in PrMLCV()._space(normalize(rows)).scalings
+        assert "unit" in PrMLCV()._space(rows, 2).scalings
+        assert "unit" not in PrMLCV()._space(normalize(rows), 2).scalings
 
 
 def test_candidates_are_what_they_say():
@@ -302,7 +302,7 @@ def test_within_a_hundredth_of_trying_everything(name):
     folds = Folds(
         X, Y, list(MultilabelStratifiedKFold(3).split(X, Y)), chosen.scoring_, 1e-2, 0, Monitor()
     )
-    space = chosen._space(X)
+    space = chosen._space(X, Y.shape[1])
     families = [
         family
         for scaling in space.scalings
@@ -337,49 +337,53 @@ def test_a_path_ends_when_its_rung_has_had_its_share():
     assert len(folds.score([(Candidate(), (1.0, 3.0))], n_jobs=1)) == 2
 
 
+class Clock:
+    """A monitor and a clock by which a logistic fit takes a second, and nothing else any time."""
+
+    def __init__(self):
+        self.elapsed, self.remaining, self.max_time = 0.0, np.inf, None
+
+    def perf_counter(self):
+        return self.elapsed
+
+
 @pytest.fixture
-def slow_logistic(monkeypatch):
-    """Folds on which a logistic fit takes as many seconds as asked; and what was fitted."""
-    fits = []
+def timed(monkeypatch):
+    """Folds with a `Clock`, and the list of what is fitted."""
+    fits, clock = [], Clock()
 
-    class Slow(PrBR):
-        seconds = 0.0
-
+    class Timed(PrBR):
         def fit(self, X, y):
             fits.append(self.loss)
-            if self.loss == "logistic":
-                time.sleep(Slow.seconds)
+            clock.elapsed += self.loss == "logistic"
             return super().fit(X, y)
 
+    monkeypatch.setattr("prml.estimators.candidates.PrBR", Timed)
+    monkeypatch.setattr("prml.estimators.fold_scores.time", clock)
     X, Y = problem()
     splits = list(MultilabelStratifiedKFold(3).split(X, Y))
-    folds = Folds(X, Y, splits, "average_precision", 1e-2, 0, Monitor())
-    folds.score([(Candidate(loss="logistic"), (1.0,)), (Candidate(), (1.0,))], n_jobs=1)  # compiles
-    monkeypatch.setattr("prml.estimators.candidates.PrBR", Slow)
-    return folds, Slow, fits
+    return Folds(X, Y, splits, "average_precision", 1e-2, 0, clock), fits
 
 
 PATHS = [(Candidate(loss="logistic"), (1.0, 2.0, 3.0)), (Candidate(), (1.0,))]
 
 
-def test_of_a_path_that_will_not_end_in_time_the_first_weights_are_scored(slow_logistic):
-    folds, Slow, fits = slow_logistic
-    Slow.seconds = 0.4
-    folds.until = folds.monitor.elapsed + 2.0  # time for five fits, of nine
+@pytest.mark.parametrize(
+    ("until", "n_weights", "n_fits"), [(9, 3, 9), (8, 2, 6), (3, 1, 3), (2, 0, 1)]
+)
+def test_of_a_path_that_will_not_end_in_time_the_first_weights_are_scored(
+    timed, until, n_weights, n_fits
+):
+    folds, fits = timed
+    folds.until = until + 0.1
     found = [(s.candidate.loss, s.candidate.weight) for s in folds.score(PATHS, n_jobs=1)]
-    assert found == [("logistic", 1.0), ("squared", 1.0)]
-    assert fits == ["logistic"] * 3 + ["squared"] * 3
-    del fits[:]
-    folds.until = folds.monitor.elapsed + 0.8  # not even for one weight
-    assert [s.candidate.loss for s in folds.score(PATHS, n_jobs=1)] == ["squared"]
-    assert fits == ["logistic"] + ["squared"] * 3
+    assert found == [("logistic", 1.0 + k) for k in range(n_weights)] + [("squared", 1.0)]
+    assert fits == ["logistic"] * n_fits + ["squared"] * 3
 
 
-def test_a_fit_that_its_limit_cuts_is_the_end_of_its_path(slow_logistic):
-    folds, Slow, fits = slow_logistic
-    Slow.seconds = 1.1  # a fit has at least a second
-    folds.until = folds.monitor.elapsed + 3.9
-    folds.monitor.max_time = 1000.0
+def test_a_fit_that_its_limit_cuts_is_the_end_of_its_path(timed, monkeypatch):
+    folds, fits = timed
+    monkeypatch.setattr(folds, "_limit", lambda: 1.0)
     assert [s.candidate.loss for s in folds.score(PATHS, n_jobs=1)] == ["squared"]
     assert fits == ["logistic"] + ["squared"] * 3
 

@@ -117,6 +117,7 @@ class Space:
     transfer: bool
     low_rank: bool
     n_features: int
+    n_labels: int
 
     def first_families(self) -> list[Candidate]:
         """Linear members of the cheapest loss, one a scaling."""

@@ -39,7 +39,10 @@ MAX_BLENDED = 5  # in the blends that say who is worth more tries
 AT_ONCE = 4  # families scored between two looks at the clock; one where that may take long
 LONG_SHARE = 0.05  # of the time limit: that is long
 ROWS_POWER = 0.75  # seconds of a fit by rows: the coefficients cost the same on few and on many
-TEACHER_COST = 3.0  # a fit with a teacher, in fits without one, at least
+# Fits of a member, in fits of the plain one: with a teacher two or three on a hundred labels, six
+# on bibtex (159), more than thirty on eurlex (3,993); of low rank twelve there.
+TEACHER_COST = 1.0 / 30.0  # for each label
+LOW_RANK_COST = 10.0
 HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
 SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
 
@@ -211,12 +214,12 @@ class Search:
     def _finish(self, more: Folds, every: Folds) -> None:
         """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
         finalists = self._blended(more) if self.widen else [self.best()]
-        paths = [(s.candidate.family, (s.candidate.weight,)) for s in finalists]
-        seconds = sum(self._cost(every.n_samples, family, cold=True) for family, _ in paths)
-        if seconds <= HASTE * (self._limit - self.monitor.elapsed):
-            paths = [(family, (weight, weight * STEP)) for family, (weight,) in paths]
-        self._score("finishing", every, paths)
-        for family, (weight, *_) in paths:
+        starts = [(s.candidate.family, s.candidate.weight) for s in finalists]
+        seconds = sum(self._cost(every.n_samples, family, cold=True) for family, _ in starts)
+        has_time = seconds <= HASTE * (self._limit - self.monitor.elapsed)
+        steps = (1.0, STEP) if has_time else (1.0,)
+        self._score("finishing", every, [(f, [w * step for step in steps]) for f, w in starts])
+        for family, weight in starts:
             self._bracket("finishing", every, [(family, (weight, weight * STEP))])
 
     def _blended(self, folds: Folds) -> list[Scored]:
@@ -356,7 +359,9 @@ class Search:
             if family.transfer is not None:
                 factor *= INNER_FOLDS + 2  # the folds, all rows, and the second stage
             if family.theta is not None:
-                factor *= TEACHER_COST
+                factor *= max(1.0, TEACHER_COST * self.space.n_labels)
+            if family.low_rank:
+                factor *= LOW_RANK_COST
             family = replace(family, transfer=None, passthrough=True, theta=None, low_rank=False)
         return factor * known.get(_kind(family), np.inf) / effective_n_jobs(self.n_jobs)
 

@@ -205,7 +205,9 @@ class PrMLCV(MultilabelEstimator):
             if callbacks is None and self.verbose is None:
                 callbacks = partial(_show, line)
             monitor = Monitor(callbacks, self.max_time, int(self.verbose or 0))
-            search = Search(self._space(X), monitor, metric.sign, self.n_jobs, self.blend > 1)
+            search = Search(
+                self._space(X, targets.n_labels), monitor, metric.sign, self.n_jobs, self.blend > 1
+            )
             rungs = self._rungs(X, labels, targets, groups, seed, monitor)
             search.run(rungs)
             self._store(search, metric.sign)
@@ -214,7 +216,7 @@ class PrMLCV(MultilabelEstimator):
         self.history_, self.stopped_by_ = monitor.history, monitor.stopped_by
         return self
 
-    def _space(self, X) -> Space:
+    def _space(self, X, n_labels: int) -> Space:
         losses = _choices(self.losses, LOSSES, "losses")
         if isinstance(self.scalings, str) and self.scalings == "auto":
             scalings: tuple[str, ...] = ("none", "idf" if sp.issparse(X) else "standard")
@@ -225,9 +227,8 @@ class PrMLCV(MultilabelEstimator):
         gammas = tuple(float(gamma) for gamma in self.gammas)
         if not all(0 < gamma < np.inf for gamma in gammas):
             raise ValueError(f"PrMLCV: gammas is {self.gammas!r}; expected numbers above 0.")
-        return Space(
-            losses, scalings, gammas, self.teacher, self.transfer, self.low_rank, X.shape[1]
-        )
+        kinds = self.teacher, self.transfer, self.low_rank
+        return Space(losses, scalings, gammas, *kinds, X.shape[1], n_labels)
 
     def _rungs(
         self, X, labels, targets: Targets, groups, seed: int, monitor: Monitor
