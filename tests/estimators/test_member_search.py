@@ -56,7 +56,7 @@ def test_what_blends_on_few_rows_is_bracketed_on_all_rows():
     run.scored = few.score([(Candidate(), (1.0,)), (Candidate(loss="logistic"), (1.0,))], 1)
     run.scored += every.score([(Candidate(), (0.1,))], 1)
     run._widen(few, every)
-    assert {s.candidate.loss for s in run._blended(every)} == {"squared", "logistic"}
+    assert {s.candidate.loss for s in run._blended(every)[0]} == {"squared", "logistic"}
     tried = {s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"}
     assert min(tried) < 0.1 < max(tried)  # beyond the best weight on both sides
 
@@ -238,7 +238,7 @@ def test_another_loss_gets_its_chance_on_more_rows():
 
     few, run = MadeUpFolds(40, alike), search()
     run.run([few, MadeUpFolds(100, late), MadeUpFolds(400, late)])
-    assert [s.candidate.loss for s in run._blended(few)] == ["squared"]
+    assert [s.candidate.loss for s in run._blended(few)[0]] == ["squared"]
     weights = [s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"]
     assert max(weights) > 100.0
 
@@ -272,3 +272,33 @@ def test_finalists_are_tried_at_a_larger_weight_at_once_where_there_is_time():
         every.score = lambda paths, n_jobs, walked=walked: walked.extend(paths) or []
         run._finish(more, every)
         assert len(walked[0][1]) == expected
+
+
+def test_a_slow_finalist_does_not_keep_out_two_that_are_better_together():
+    def scores(candidate):
+        size = {"squared_hinge": 0.8, "squared": 1.0, "logistic": 1.0}[candidate.loss]
+        seed = len(candidate.loss)
+        return TRUTH + size * np.random.default_rng(seed).normal(size=TRUTH.shape)
+
+    def seconds(candidate):
+        return 20.0 if candidate.loss == "squared_hinge" else 1.0
+
+    losses = ("squared", "squared_hinge", "logistic")
+    paths = [(Candidate(loss=loss), (1.0,)) for loss in losses]
+    for limit, expected in ((1000.0, set(losses)), (60.0, {"squared", "logistic"})):
+        run, more = limited(limit), MadeUpFolds(400, scores, seconds)
+        run.scored, run._n_all = more.score(paths, 1), 400
+        assert run.best().candidate.loss == "squared_hinge"
+        assert {s.candidate.loss for s in run._finalists(more)} == expected
+
+
+def test_where_the_best_alone_is_better_than_the_rest_together_it_is_the_finalist():
+    def scores(candidate):
+        size = 0.1 if candidate.loss == "squared_hinge" else 1.0
+        seed = len(candidate.loss)
+        return TRUTH + size * np.random.default_rng(seed).normal(size=TRUTH.shape)
+
+    paths = [(Candidate(loss=loss), (1.0,)) for loss in ("squared", "squared_hinge", "logistic")]
+    run, more = limited(1e-6), MadeUpFolds(400, scores, lambda c: 1.0)
+    run.scored, run._n_all = more.score(paths, 1), 400
+    assert [s.candidate.loss for s in run._finalists(more)] == ["squared_hinge"]

@@ -14,7 +14,7 @@ from tests.model_selection.halves import halves_of
 import prml
 from prml import PrBR, PrMLCV, load_model, save_model
 from prml.cli import main
-from prml.estimators.blending import Blend, choose_blend
+from prml.estimators.blending import Blend, choose_blend, raise_to_floors
 from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
 from prml.estimators.fold_scores import Folds
@@ -438,14 +438,26 @@ def test_scores_of_a_blend_are_those_of_its_members(blended):
     model, X = blended
     assert len(model.members_) == len(model.member_params_) == 2
     assert model.member_params_[0] == model.best_params_ != model.member_params_[1]
+    assert model.member_floors_.tolist() == [-np.inf, -np.inf]
     one, two = (member.decision_function(X) for member in model.members_)
     np.testing.assert_allclose(model.decision_function(X), 0.7 * one + 0.2 * two)
     chances = np.mean([member.predict_proba(X) for member in model.members_], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), chances)
 
 
-def test_a_blend_is_saved_loaded_and_exported(blended, tmp_path):
+def test_low_scores_of_a_member_are_raised_to_its_floor(blended):
     model, X = blended
+    one, two = (member.decision_function(X) for member in model.members_)
+    model.member_floors_ = np.array([-np.inf, -1.0])
+    assert (two < -1.0).any()
+    expected = 0.7 * one + 0.2 * np.maximum(two, -1.0)
+    np.testing.assert_allclose(model.decision_function(X), expected)
+
+
+@pytest.mark.parametrize("floors", [(-np.inf, -np.inf), (-1.0, -np.inf)])
+def test_a_blend_is_saved_loaded_and_exported(blended, tmp_path, floors):
+    model, X = blended
+    model.member_floors_ = np.array(floors)
     again = load_model(save_model(model, tmp_path / "blend.prml"))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -475,3 +487,28 @@ def test_a_member_is_added_only_when_every_fold_gains():
     loose = choose_blend([[half, right], [other, right]], hits, 1, 3, on_every_fold=False)
     assert loose.members == [0, 1]
     assert choose_blend([[half, half], [wrong, wrong]], hits, 1, 3).factors.tolist() == [1.0]
+
+
+def test_beside_log_odds_the_chance_below_the_floor_is_taken_away():
+    """The low half of the first member is noise; the second ranks it."""
+    rng = np.random.default_rng(0)
+    truth = np.linspace(-1.0, 1.0, 400)
+    folds = range(3)
+    low = [np.where(truth < 0, -1.0 - 3 * rng.random(400), 3 * truth) for _ in folds]
+    ranks = [truth + 0.3 * rng.normal(size=400) for _ in folds]
+
+    def goal(scores):
+        return np.array([np.corrcoef(fold, truth)[0, 1] for fold in scores])
+
+    pool, floors = [low, ranks], np.array([-1.0, -np.inf])
+    both = Blend([0, 1], np.array([0.5, 0.5]), goal([(a + b) / 2 for a, b in zip(*pool)]))
+    raised, used = raise_to_floors(both, pool, floors, goal, 1)
+    assert used.tolist() == [-1.0, -np.inf]
+    assert (raised.values > both.values).all()
+    again = [raised.factors[0] * np.maximum(a, -1.0) + raised.factors[1] * b for a, b in zip(*pool)]
+    np.testing.assert_allclose(goal(again), raised.values)
+    # where that is worse on every fold, and where nobody ranks below, scores stay as they are
+    worse, used = raise_to_floors(both, pool, floors, goal, -1)
+    assert worse is both and np.isneginf(used).all()
+    alone = Blend([0], np.ones(1), goal(low))
+    assert raise_to_floors(alone, pool, floors, goal, 1)[0] is alone

@@ -164,12 +164,37 @@ def test_a_halted_block_returns_true_bounds(loss):
     assert (solved.gap <= 1e-9 * solved.objective).all()
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
+def test_the_constants_to_start_from_are_the_best_there_are(loss, weight):
+    training_set, _ = make_problem()
+    block = make_block(
+        training_set,
+        Examples(training_set.matrix, training_set.X.bias),
+        np.arange(5),
+        LOSSES[loss],
+        NUMBERS._replace(C=weight),
+    )
+    state = block.start(block.constants())
+    intercepts = state.gradient[block.n_own - 1]
+    assert np.abs(intercepts).max() < 1e-9 * weight * training_set.n_samples
+    others = np.delete(state.P, block.n_own - 1, axis=0)
+    assert (others == 0).all() and (state.P[block.n_own - 1] != 0).all()
+
+
+def test_without_an_intercept_the_start_is_zero():
+    training_set, _ = make_problem()
+    examples = Examples(training_set.matrix, 0.0)
+    block = make_block(training_set, examples, np.arange(5), LOSSES["logistic"], NUMBERS)
+    assert not block.constants().any()
+
+
 def test_a_time_limit_of_nothing_gives_a_model_with_bounds():
     training_set, _ = make_problem()
     monitor = Monitor(max_time=0.0)
     options = {"tol": 1e-9, "max_iter": 50, "monitor": monitor}
     solution = solve_smooth(training_set, NUMBERS, "logistic", **options)
-    assert monitor.stopped_by == "time limit" and (solution.Z == 0).all()
+    assert monitor.stopped_by == "time limit" and (solution.Z[:-1] == 0).all()
     assert np.isfinite(solution.objective).all()
     low_rank = solve_smooth_low_rank(training_set, NUMBERS, "logistic", 1.0, **options)
     assert low_rank.factors.rank == 0 and np.isfinite(low_rank.objective)

@@ -250,8 +250,8 @@ def _blend(fitted: Any) -> Record:
     """The members whose scores a model adds up, with their weights; nothing for one model alone."""
     if not hasattr(fitted, "member_params_"):
         return {}
-    pairs = zip(fitted.member_params_, fitted.member_factors_, strict=True)
-    members = [{"factor": factor, "params": params} for params, factor in pairs]
+    parts = zip(fitted.member_params_, fitted.member_factors_, fitted.member_floors_, strict=True)
+    members = [{"factor": a, "floor": floor, "params": params} for params, a, floor in parts]
     return {"members": _plain(members), "cv_score": _plain(fitted.blend_score_)}
 
 

@@ -3,6 +3,9 @@
 Members err in different places: the mean of two scores often ranks better than either. Members are
 added one at a time, each the one that helps most (Caruana et al., ICML 2004), as long as the goal
 gets better on every fold; so noise seldom adds one.
+
+A loss that asks for -1 leaves it to chance how far below a score lies. The log-odds of a logistic
+member still rank there, so beside one the scores of the others are raised to a floor.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,6 +79,56 @@ def choose_blend(
     if len(members) == 1:
         factors = np.ones(1)  # the scores of a single member stay as they are
     return Blend(members, factors, values)
+
+
+def raise_to_floors(
+    blend: Blend,
+    pool: Sequence[FoldScores],
+    floors: np.ndarray,
+    values_of: Callable[[FoldScores], np.ndarray],
+    sign: int,
+) -> tuple[Blend, np.ndarray]:
+    """Raise the low scores of some members, unless that is worse on every fold.
+
+    Parameters
+    ----------
+    blend : Blend
+        Of members of the pool.
+    floors : ndarray of shape (n_pool,)
+        Below which the scores of each say nothing; -inf for those that rank all the way down. Only
+        beside one of these may others be raised.
+
+    Returns
+    -------
+    Blend, with the factors that the raised scores want, and the floor of every member.
+    """
+    own = floors[blend.members]
+    if np.isfinite(own).all() or not np.isfinite(own).any():
+        return blend, np.full(len(own), -np.inf)
+    plain = [pool[k] for k in blend.members]
+    raised = [[np.maximum(f, floor) for f in s] for s, floor in zip(plain, own, strict=True)]
+    units = [
+        _spread(before) / (_spread(after) or 1.0)
+        for before, after in zip(plain, raised, strict=True)
+    ]
+    factors = blend.factors * units
+    found = values_of(
+        [
+            np.sum([a * fold for a, fold in zip(factors, folds, strict=True)], axis=0)
+            for folds in zip(*raised, strict=True)
+        ]
+    )
+    gains = sign * (found - blend.values)
+    gains = gains[~np.isnan(gains)]
+    if len(gains) == 0 or gains.max() < 0.0:
+        return blend, np.full(len(own), -np.inf)
+    return Blend(blend.members, factors, found), own
+
+
+def known_mean(values: np.ndarray) -> float:
+    """Mean over the folds that have a value: one may lack what the metric needs."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _spread(scores: FoldScores) -> float:

@@ -4,6 +4,7 @@ A candidate fixes everything but the data. Its `weight` is that of an error the 
 excuse, C * theta, so that members with and without a teacher are compared at the same weight.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,6 +62,11 @@ class Candidate:
         """Weight at which this family is best where the squared loss is best at 1."""
         factor = USUAL_WEIGHT[self.loss]
         return factor * USUAL_WEIGHT_OF_LOW_RANK[self.loss] if self.low_rank else factor
+
+    @property
+    def floor(self) -> float:
+        """Below it scores say nothing more: every loss but the logistic one asks for -1."""
+        return -math.inf if self.loss == "logistic" else -1.0
 
     def params(self) -> dict[str, Any]:
         """The candidate in the words of the estimators."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from prml.estimators.blending import known_mean
 from prml.estimators.candidates import Candidate, make_learner
 from prml.estimators.feature_scaling import FeatureScaler
 from prml.metrics import evaluate
@@ -33,8 +34,7 @@ class Scored:
 
     @property
     def mean(self) -> float:
-        known = self.values[~np.isnan(self.values)]  # a fold may lack what the metric needs
-        return float(known.mean()) if len(known) else float("nan")
+        return known_mean(self.values)
 
     @property
     def standard_error(self) -> float:

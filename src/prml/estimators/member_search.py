@@ -14,13 +14,13 @@ that is as good as the best within a standard error: few rows favour large weigh
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from prml.estimators.blending import choose_blend
+from prml.estimators.blending import choose_blend, known_mean
 from prml.estimators.candidates import (
     LARGEST_WEIGHT,
     SMALLEST_WEIGHT,
@@ -43,6 +43,7 @@ ROWS_POWER = 0.75  # seconds of a fit by rows: the coefficients cost the same on
 # on bibtex (159), more than thirty on eurlex (3,993); of low rank twelve there.
 TEACHER_COST = 1.0 / 30.0  # for each label
 LOW_RANK_COST = 10.0
+LAST_FIT = 1.5  # the folds of all rows and the last fit, in folds
 HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
 SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
 
@@ -201,41 +202,57 @@ class Search:
         if few is every or not every.scores:
             return
         seen = {s.candidate.family for s in self.scored if s.n_samples == every.n_samples}
-        for member in self._blended(few):
+        for member in self._blended(few)[0]:
             if member.candidate.family not in seen:
                 weight = self._modest(member)
                 self._bracket(
                     "widening", every, [(member.candidate.family, (weight / STEP, weight))]
                 )
-        for member in self._blended(every):
+        for member in self._blended(every)[0]:
             around = _around(member.candidate.weight)
             self._bracket("widening", every, [(member.candidate.family, around)])
 
     def _finish(self, more: Folds, every: Folds) -> None:
         """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
-        finalists = self._blended(more) if self.widen else [self.best()]
+        finalists = self._finalists(more) if self.widen else [self.best()]
         starts = [(s.candidate.family, s.candidate.weight) for s in finalists]
         seconds = sum(self._cost(every.n_samples, family, cold=True) for family, _ in starts)
-        has_time = seconds <= HASTE * (self._limit - self.monitor.elapsed)
-        steps = (1.0, STEP) if has_time else (1.0,)
+        steps = (1.0, STEP) if seconds <= HASTE * self._left else (1.0,)
         self._score("finishing", every, [(f, [w * step for step in steps]) for f, w in starts])
         for family, weight in starts:
             self._bracket("finishing", every, [(family, (weight, weight * STEP))])
 
-    def _blended(self, folds: Folds) -> list[Scored]:
-        """The members of a blend of what was scored on these folds; the best of all rows is in.
+    def _finalists(self, more: Folds) -> list[Scored]:
+        """What blends well on fewer rows and has time on all of them, or the best alone.
+
+        Where there is no time for the whole blend, the dearest go: one slow member that is a little
+        better may not keep out two that are better together.
+        """
+        barred: set[Candidate] = set()
+        finalists, merit = self._blended(more)
+        while len(finalists) > 1 and sum(map(self._seconds_on_all, finalists)) > self._left:
+            barred.add(max(finalists, key=self._seconds_on_all).candidate)
+            finalists, merit = self._blended(more, barred)
+        best = self.best(more.n_samples)
+        return finalists if merit >= self._merit(best) else [best]
+
+    def _blended(
+        self, folds: Folds, barred: Container[Candidate] = ()
+    ) -> tuple[list[Scored], float]:
+        """A blend of what was scored on these folds, and how good it is; the best of all is in.
 
         A member has to help on average only: the blend says who is worth a try, not who is in.
         """
-        pool = self.pool(folds)
+        pool = [s for s in self.pool(folds) if s.candidate not in barred]
         if not pool:  # the scores of large data are not kept
-            return [self.best(folds.n_samples)]
-        best = self.best().candidate.family
-        pool.sort(key=lambda s: s.candidate.family != best)  # a blend begins with the first
+            best = self.best(folds.n_samples)
+            return [best], self._merit(best)
+        best_family = self.best().candidate.family
+        pool.sort(key=lambda s: s.candidate.family != best_family)  # a blend begins with the first
         scores = [folds.scores[s.candidate] for s in pool]
         goal = (folds.values_of, self.sign)
         blend = choose_blend(scores, *goal, MAX_BLENDED, on_every_fold=False)
-        return [pool[k] for k in blend.members]
+        return [pool[k] for k in blend.members], self.sign * known_mean(blend.values)
 
     def pool(self, folds: Folds) -> list[Scored]:
         """What a blend may choose from, best first: of every kind, then of every family, the best.
@@ -341,8 +358,12 @@ class Search:
         """
         if self._share > 1.0:
             return False  # what is scored are all rows
-        seconds = 1.5 * self._cost(self._n_all, family, cold=True)
+        seconds = LAST_FIT * self._cost(self._n_all, family, cold=True)
         return bool(np.isfinite(seconds) and seconds > self._share_of_all * self._limit)
+
+    def _seconds_on_all(self, scored: Scored) -> float:
+        """What the folds of all rows and the last fit will take of one weight."""
+        return LAST_FIT * self._cost(self._n_all, scored.candidate.family, cold=True)
 
     def _cost(self, n_samples: int, family: Candidate, cold: bool = False) -> float:
         """Seconds that the folds of one weight will take, at least; inf where nobody knows.
@@ -368,6 +389,10 @@ class Search:
     @property
     def _limit(self) -> float:
         return self.monitor.max_time or np.inf
+
+    @property
+    def _left(self) -> float:
+        return self._limit - self.monitor.elapsed
 
     @property
     def _until(self) -> float:

@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
-from prml.estimators.blending import choose_blend
+from prml.estimators.blending import choose_blend, known_mean, raise_to_floors
 from prml.estimators.candidates import Candidate, Space, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS
 from prml.estimators.fold_scores import Folds
@@ -91,6 +91,9 @@ class PrMLCV(MultilabelEstimator):
         As `best_params_`, of every member.
     member_factors_ : ndarray of shape (n_members,)
         What the scores of each are multiplied with before they are added.
+    member_floors_ : ndarray of shape (n_members,)
+        To what lower scores of each are raised before that: beside the log-odds of a logistic
+        member, what others say of labels they are sure not to see is noise. -inf: they are not.
     blend_score_ : float
         Mean value of the metric over the folds, of the average.
     best_params_ : dict
@@ -288,12 +291,15 @@ class PrMLCV(MultilabelEstimator):
         pool = search.pool(every)
         if self.blend == 1 or not pool or pool[0] is not best:  # a search cut short has no pool
             self.member_factors_, self.blend_score_ = np.ones(1), self.best_score_
+            self.member_floors_ = np.full(1, -np.inf)
             return [best.candidate]
         scores = [every.scores[s.candidate] for s in pool]
-        found = choose_blend(scores, every.values_of, search.sign, int(self.blend))
+        goal = every.values_of, search.sign
+        found = choose_blend(scores, *goal, int(self.blend))
+        floors = np.array([s.candidate.floor for s in pool])
+        found, self.member_floors_ = raise_to_floors(found, scores, floors, *goal)
         self.member_factors_ = found.factors
-        known = found.values[~np.isnan(found.values)]  # no fold may have a label to rank
-        self.blend_score_ = float(known.mean()) if len(known) else float("nan")
+        self.blend_score_ = known_mean(found.values)
         return [pool[k].candidate for k in found.members]
 
     def _fit_members(
@@ -323,8 +329,11 @@ class PrMLCV(MultilabelEstimator):
         )
 
     def _scores(self, X) -> np.ndarray:
-        parts = zip(self.member_factors_, self.members_, strict=True)
-        return np.sum([factor * scores_of(member, X) for factor, member in parts], axis=0)
+        parts = zip(self.members_, self.member_floors_, self.member_factors_, strict=True)
+        return np.sum(
+            [factor * np.maximum(scores_of(member, X), floor) for member, floor, factor in parts],
+            axis=0,
+        )
 
     def predict_proba(self, X) -> np.ndarray:
         """Map scores to (0, 1): the mean of what the members say; see their `predict_proba`.

@@ -160,7 +160,11 @@ def _search(estimator: Any, graph: Graph, X: Value) -> Answers:
     members = [write_model(member, graph, X) for member in estimator.members_]
     if len(members) == 1:
         return members[0]
-    scores = _weighted_sum(graph, [m.scores for m in members], estimator.member_factors_)
+    raised = [
+        m.scores if np.isneginf(f) else graph.add("Max", m.scores, graph.like(m.scores, float(f)))
+        for m, f in zip(members, estimator.member_floors_, strict=True)
+    ]
+    scores = _weighted_sum(graph, raised, estimator.member_factors_)
     even = np.full(len(members), 1.0 / len(members))
     reason = next((m.probabilities for m in members if isinstance(m.probabilities, str)), None)
     given = [m.probabilities for m in members if not isinstance(m.probabilities, str)]

@@ -23,6 +23,10 @@ from prml.solvers.smooth.operators import Examples, Teachers
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 
+# Newton steps to the best constant: each brings the odds of a rare label down by e at least.
+CONSTANT_STEPS = 30
+
+
 class State(NamedTuple):
     """A point of every label of a block, with what follows from it.
 
@@ -121,6 +125,25 @@ class Block:
         if self.centre is not None:
             Z += self.centre
         return Z, None if self.teachers is None else self._u_scale * P[self.n_own :]
+
+    def constants(self) -> np.ndarray:
+        """The best predictors that see no features, their teachers silent: where to start.
+
+        Newton's method for one number a label does not overshoot from 0, where every residual is
+        as curved as anywhere.
+        """
+        P = np.zeros((self.n_unknowns, self.signs.shape[1]))
+        bias, residual = self.examples.bias, self.loss.residual
+        costs = self.numbers.theta * np.broadcast_to(self.costs, self.signs.shape)
+        positive = np.einsum("ij,ij->j", costs, self.signs > 0.0)
+        negative = costs.sum(axis=0) - positive
+        intercept = P[self.n_own - 1]
+        for _ in range(CONSTANT_STEPS if bias else 0):
+            score = bias * intercept
+            pull = positive * residual.slope(score) - negative * residual.slope(-score)
+            bend = positive * residual.curvature(score) + negative * residual.curvature(-score)
+            intercept -= (intercept + bias * pull) / (1.0 + bias * bias * bend)
+        return P
 
     def entries(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """What a change S of the unknowns changes: (margins + slacks, slacks) of every entry."""

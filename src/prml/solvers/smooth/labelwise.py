@@ -63,7 +63,7 @@ def solve_smooth(
     ----------
     loss : a key of `LOSSES`
     start : (Z, U), optional
-        Where to start, as in `Solution`.
+        Where to start, as in `Solution`; by default at the best constants.
     """
     examples = Examples(training_set.matrix, training_set.X.bias)
     if (
@@ -116,12 +116,14 @@ class _Blocks:
         self.objective = np.array([self._value_of_zero(i) for i in range(n_labels)])
         self.gap = self.objective.copy()
         self.n_steps = self.n_iter = 0
+        self.is_cold = True
         self.done: set[int] = set()
         self.lock = threading.Lock()
         self.halt = threading.Event()
 
     def solve(self, tol, max_iter, n_jobs, start) -> Solution:
         if start is not None:
+            self.is_cold = False
             self.Z[:], U = start
             if self.U is not None and U is not None:
                 self.U[:] = U
@@ -173,9 +175,13 @@ class _Blocks:
                     self.halt.set()
 
         block = self._block(labels)
+        if self.is_cold:
+            start = block.constants()
+        else:
+            start = block.pack(self.Z[:, labels], None if self.U is None else self.U[:, labels])
         solution = solve_block(
             block,
-            block.pack(self.Z[:, labels], None if self.U is None else self.U[:, labels]),
+            start,
             tol=tol,
             max_iter=max_iter,
             precondition=self.spectra,
