@@ -501,11 +501,12 @@ def test_beside_log_odds_the_chance_below_the_floor_is_taken_away():
         return np.array([np.corrcoef(fold, truth)[0, 1] for fold in scores])
 
     pool, floors = [low, ranks], np.array([-1.0, -np.inf])
-    both = Blend([0, 1], np.array([0.5, 0.5]), goal([(a + b) / 2 for a, b in zip(*pool)]))
+    both = Blend([0, 1], np.array([0.5, 0.5]), goal([(low[k] + ranks[k]) / 2 for k in folds]))
     raised, used = raise_to_floors(both, pool, floors, goal, 1)
     assert used.tolist() == [-1.0, -np.inf]
     assert (raised.values > both.values).all()
-    again = [raised.factors[0] * np.maximum(a, -1.0) + raised.factors[1] * b for a, b in zip(*pool)]
+    a, b = raised.factors
+    again = [a * np.maximum(low[k], -1.0) + b * ranks[k] for k in folds]
     np.testing.assert_allclose(goal(again), raised.values)
     # where that is worse on every fold, and where nobody ranks below, scores stay as they are
     worse, used = raise_to_floors(both, pool, floors, goal, -1)

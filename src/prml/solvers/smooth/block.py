@@ -22,7 +22,6 @@ from prml.solvers.smooth.losses import SmoothLoss
 from prml.solvers.smooth.operators import Examples, Teachers
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
-
 # Newton steps to the best constant: each brings the odds of a rare label down by e at least.
 CONSTANT_STEPS = 30
 
