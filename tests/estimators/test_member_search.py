@@ -302,3 +302,12 @@ def test_where_the_best_alone_is_better_than_the_rest_together_it_is_the_finalis
     run, more = limited(1e-6), MadeUpFolds(400, scores, lambda c: 1.0)
     run.scored, run._n_all = more.score(paths, 1), 400
     assert [s.candidate.loss for s in run._finalists(more)] == ["squared_hinge"]
+
+
+def test_plain_members_are_screened_before_those_that_build_on_them():
+    few = MadeUpFolds(40, noisy)
+    run = Search(replace(SPACE, transfer=True), Monitor(), sign=1, n_jobs=1)
+    run.run([few, MadeUpFolds(400, noisy)])
+    order = list(dict.fromkeys(family for batch in few.batches for family in batch))
+    logistic = order.index(replace(order[0], loss="logistic"))
+    assert logistic < min(k for k, family in enumerate(order) if family.transfer is not None)

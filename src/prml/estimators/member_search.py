@@ -166,6 +166,8 @@ class Search:
                 if place > 0 and (family.theta or family.low_rank or family.loss == "hinge"):
                     continue
                 paths.append((family, _around(self._modest(at) * family.usual_weight)))
+        # where time is short, a second stage on the same loss may not keep out the other losses
+        paths.sort(key=lambda path: not _is_plain(path[0]))
         self._bracket("members", folds, paths)
 
     def _halve(self, folds: Folds) -> None:
