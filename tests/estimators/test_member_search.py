@@ -20,7 +20,13 @@ class MadeUpFolds:
     def __init__(self, n_samples, score_of, seconds_of=lambda candidate: 0.0):
         self.n_samples, self.score_of, self.seconds_of = n_samples, score_of, seconds_of
         self.batches = []
-        self.scores, self.reserve, self.out_of_time, self.n_kept = {}, None, False, 6
+        self.scores, self.reserve, self.out_of_time, self.n_kept, self.n_folds = (
+            {},
+            None,
+            False,
+            6,
+            3,
+        )
 
     def score(self, paths, n_jobs):
         found = []
@@ -191,7 +197,7 @@ def test_more_rows_are_expected_to_take_longer():
     run = limited(100.0)
     run.scored = MadeUpFolds(40, noisy, lambda c: 1.0).score([(Candidate(), (1.0,))], 1)
     assert run._cost(40, Candidate()) == 3.0
-    assert run._cost(640, Candidate()) == 24.0
+    assert run._cost(640, Candidate()) == 48.0
     assert run._cost(640, TRANSFER) == np.inf
 
 
@@ -203,13 +209,13 @@ def test_few_rows_do_not_try_what_all_rows_have_no_time_for():
 
     space = replace(SPACE, transfer=True)
     tried = {}
-    for limit in (190.0, 380.0):
+    for limit in (170.0, 400.0):
         run = Search(space, Monitor(max_time=limit), sign=1, n_jobs=1)
         few = MadeUpFolds(40, noisy, seconds_of)
         run.run([few, MadeUpFolds(400, noisy, seconds_of)])
         families = {family for batch in few.batches for family in batch}
         tried[limit] = {f.transfer is not None for f in families if f.loss == "logistic"}
-    assert tried == {190.0: {False}, 380.0: {False, True}}
+    assert tried == {170.0: {False}, 400.0: {False, True}}
 
 
 def test_a_cold_fit_is_as_dear_as_the_dearest_of_its_kind():
@@ -238,7 +244,7 @@ def test_another_loss_gets_its_chance_on_more_rows():
 
     few, run = MadeUpFolds(40, alike), search()
     run.run([few, MadeUpFolds(100, late), MadeUpFolds(400, late)])
-    assert [s.candidate.loss for s in run._blended(few)[0]] == ["squared"]
+    assert run.best(40).candidate.loss == "squared"
     weights = [s.candidate.weight for s in run.scored if s.candidate.loss == "logistic"]
     assert max(weights) > 100.0
 
@@ -266,7 +272,7 @@ def test_finalists_are_tried_at_a_larger_weight_at_once_where_there_is_time():
     """As one path: the second fit goes on from the first."""
     for seconds, expected in ((1.0, 2), (30.0, 1)):
         run, more = limited(200.0), MadeUpFolds(400, noisy, lambda c, s=seconds: s)
-        run.scored = more.score([(Candidate(), (1.0,))], 1)
+        run.scored, run._n_all = more.score([(Candidate(), (1.0,))], 1), 401
         every = MadeUpFolds(401, noisy, lambda c: 0.0)
         walked = []
         every.score = lambda paths, n_jobs, walked=walked: walked.extend(paths) or []
@@ -274,34 +280,65 @@ def test_finalists_are_tried_at_a_larger_weight_at_once_where_there_is_time():
         assert len(walked[0][1]) == expected
 
 
-def test_a_slow_finalist_does_not_keep_out_two_that_are_better_together():
+def finalists(limit, size_of, seconds_of):
+    """The losses that are tried on all rows within a limit, and on how many folds."""
+
     def scores(candidate):
-        size = {"squared_hinge": 0.8, "squared": 1.0, "logistic": 1.0}[candidate.loss]
-        seed = len(candidate.loss)
-        return TRUTH + size * np.random.default_rng(seed).normal(size=TRUTH.shape)
+        noise = np.random.default_rng(len(candidate.loss)).normal(size=TRUTH.shape)
+        return TRUTH + size_of(candidate.loss) * noise
+
+    paths = [(Candidate(loss=loss), (1.0,)) for loss in ("squared", "squared_hinge", "logistic")]
+    run, more, every = (
+        limited(limit),
+        MadeUpFolds(400, scores, seconds_of),
+        MadeUpFolds(800, scores),
+    )
+    run.scored, run._n_all = more.score(paths, 1), 800
+    assert run.best().candidate.loss == "squared_hinge"
+    return {s.candidate.loss for s in run._finalists(more, every)}, every.n_folds
+
+
+def test_a_slow_finalist_does_not_keep_out_two_that_are_better_together():
+    def size(loss):
+        return 0.8 if loss == "squared_hinge" else 1.0
 
     def seconds(candidate):
         return 20.0 if candidate.loss == "squared_hinge" else 1.0
 
-    losses = ("squared", "squared_hinge", "logistic")
-    paths = [(Candidate(loss=loss), (1.0,)) for loss in losses]
-    for limit, expected in ((1000.0, set(losses)), (60.0, {"squared", "logistic"})):
-        run, more = limited(limit), MadeUpFolds(400, scores, seconds)
-        run.scored, run._n_all = more.score(paths, 1), 400
-        assert run.best().candidate.loss == "squared_hinge"
-        assert {s.candidate.loss for s in run._finalists(more)} == expected
+    every_loss = {"squared", "squared_hinge", "logistic"}
+    # on all rows twice as long: 3 folds of 44 s and half as much for the last fit; then one fold
+    assert finalists(210.0, size, seconds) == (every_loss, 3)
+    assert finalists(190.0, size, seconds) == (every_loss, 1)
+    assert finalists(100.0, size, seconds) == ({"squared", "logistic"}, 1)
+
+
+def test_the_logistic_finalist_stays_however_slow_it_is():
+    def size(loss):
+        return 0.8 if loss == "squared_hinge" else 1.0
+
+    def seconds(candidate):
+        return 20.0 if candidate.loss == "logistic" else 5.0
+
+    assert finalists(130.0, size, seconds) == ({"squared", "logistic"}, 1)
 
 
 def test_where_the_best_alone_is_better_than_the_rest_together_it_is_the_finalist():
-    def scores(candidate):
-        size = 0.1 if candidate.loss == "squared_hinge" else 1.0
-        seed = len(candidate.loss)
-        return TRUTH + size * np.random.default_rng(seed).normal(size=TRUTH.shape)
+    def size(loss):
+        return 0.1 if loss == "squared_hinge" else 1.0
 
-    paths = [(Candidate(loss=loss), (1.0,)) for loss in ("squared", "squared_hinge", "logistic")]
-    run, more = limited(1e-6), MadeUpFolds(400, scores, lambda c: 1.0)
-    run.scored, run._n_all = more.score(paths, 1), 400
-    assert [s.candidate.loss for s in run._finalists(more)] == ["squared_hinge"]
+    assert finalists(1e-6, size, lambda c: 1.0)[0] == {"squared_hinge"}
+
+
+def test_folds_that_are_not_scored_have_no_value():
+    X, Y = np.random.default_rng(0).normal(size=(30, 3)), np.eye(3)[np.arange(30) % 3]
+    splits = [(np.arange(k, 30), np.arange(k)) for k in (6, 9, 12)]
+    folds = Folds(X, Y, splits, "average_precision", 1e-2, 0, Monitor())
+    whole = folds.score([(Candidate(), (1.0,))], 1)[0]
+    folds.n_folds = 1
+    first = folds.score([(Candidate(), (1.0,))], 1)[0]
+    assert first.mean == first.values[0] == whole.values[0]
+    assert np.isnan(first.values[1:]).all() and np.isnan(first.standard_error)
+    np.testing.assert_array_equal(folds.values_of(folds.scores[first.candidate]), first.values)
 
 
 def test_plain_members_are_screened_before_those_that_build_on_them():

@@ -38,9 +38,10 @@ class Scored:
 
     @property
     def standard_error(self) -> float:
-        if len(self.values) < 2:
+        known = self.values[~np.isnan(self.values)]
+        if len(known) < 2:
             return float("nan")
-        return float(self.values.std(ddof=1) / np.sqrt(len(self.values)))
+        return float(known.std(ddof=1) / np.sqrt(len(known)))
 
 
 class Folds:
@@ -69,6 +70,8 @@ class Folds:
         one that is cut by its limit is the end of its path.
     out_of_time : bool
         Whether the seconds left are down to the reserve: some of what was asked for is not scored.
+    n_folds : int
+        So many of the folds are scored, all unless that takes too long; the others have no value.
     n_kept : int
         Of so many candidates the scores should be kept: with `KEPT_ENTRIES` as many as fit a GB.
     scores : dict
@@ -93,6 +96,7 @@ class Folds:
         self.reserve: float | None = None
         self.until = math.inf
         self.out_of_time = False
+        self.n_folds = len(splits)
         self.scores: dict[Candidate, list[np.ndarray]] = {}
         n_entries = max(1, self.n_samples * labels.shape[1])
         self._keeps_scores = n_entries <= KEPT_ENTRIES
@@ -104,12 +108,12 @@ class Folds:
     def score(
         self, paths: Sequence[tuple[Candidate, Sequence[float]]], n_jobs: int | None
     ) -> list[Scored]:
-        """Score every family at its weights, on every fold; the order of the paths is kept.
+        """Score every family at its weights, on `n_folds` folds; the order of the paths is kept.
 
         Of a path that is cut short, what all folds have is scored.
         """
         self._n_affordable.clear()
-        tasks = [(p, k) for p in range(len(paths)) for k in range(len(self.splits))]
+        tasks = [(p, k) for p in range(len(paths)) for k in range(self.n_folds)]
         threads = effective_n_jobs(n_jobs)
         done = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._walk)(*paths[p], k, threads) for p, k in tasks
@@ -121,7 +125,7 @@ class Folds:
         for (family, weights), results in zip(paths, by_path, strict=True):
             n_done = min(len(values) for values, _, _ in results)
             for i, weight in enumerate(weights[:n_done]):
-                values = np.array([values[i] for values, _, _ in results])
+                values = self._padded([values[i] for values, _, _ in results])
                 seconds = np.array([seconds[i] for _, seconds, _ in results])
                 candidate = replace(family, weight=float(weight))
                 if self._keeps_scores:
@@ -176,7 +180,7 @@ class Folds:
         spent = len(seconds) * one
         left = self.until - self.monitor.elapsed
         # the first fold goes on by itself; the others wait for a thread
-        n_fits = 1.0 + (len(self.splits) - 1) / threads
+        n_fits = 1.0 + (self.n_folds - 1) / threads
         return int(min((spent + left) / (n_fits * one), n_weights))
 
     def _limit(self) -> float | None:
@@ -188,9 +192,12 @@ class Folds:
 
     def values_of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         """The goal on every fold, for scores of its held-out rows."""
-        return np.array(
-            [self._value(s, test) for s, (_, test) in zip(scores, self.splits, strict=True)]
-        )
+        tests = [test for _, test in self.splits[: self.n_folds]]
+        return self._padded([self._value(s, test) for s, test in zip(scores, tests, strict=True)])
+
+    def _padded(self, values: list[float]) -> np.ndarray:
+        """Values of all folds, NaN for those that are not scored."""
+        return np.array(values + [np.nan] * (len(self.splits) - self.n_folds))
 
     def _value(self, scores: np.ndarray, rows: np.ndarray) -> float:
         return evaluate(self.labels[rows], scores, cut=0.0, metrics=[self.goal])[self.goal]

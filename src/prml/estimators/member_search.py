@@ -38,14 +38,14 @@ MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
 AT_ONCE = 4  # families scored between two looks at the clock; one where that may take long
 LONG_SHARE = 0.05  # of the time limit: that is long
-ROWS_POWER = 0.75  # seconds of a fit by rows: the coefficients cost the same on few and on many
+ROWS_POWER = 1.0  # seconds of a fit by rows: from 800 to 3,200 of eurlex it was 1.1
 # Fits of a member, in fits of the plain one: with a teacher two or three on a hundred labels, six
 # on bibtex (159), more than thirty on eurlex (3,993); of low rank twelve there.
 TEACHER_COST = 1.0 / 30.0  # for each label
 LOW_RANK_COST = 10.0
-LAST_FIT = 1.5  # the folds of all rows and the last fit, in folds
+LAST_FIT = 0.5  # of all folds of all rows
 HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
-SHARES = (0.4, 0.6)  # of the time limit, after which more rows, then all rows, have to decide
+SHARES = (0.25, 0.5)  # of the time limit, after which more rows, then all rows, have to decide
 
 
 class StopSearch(Exception):
@@ -81,6 +81,7 @@ class Search:
     stages: list[str] = field(default_factory=list)
     _known: set[tuple[int, Candidate]] = field(default_factory=set)
     _share: float = np.inf  # of the time limit that the rung at hand may use up
+    _finals: set[Candidate] = field(default_factory=set)  # families of what may be blended
     _n_all: int = 0  # rows of the last rung
     _share_of_all: float = 1.0  # of the time limit that is left to it
 
@@ -104,6 +105,8 @@ class Search:
                 self._halve(more)
                 if self.widen and more is not every:  # all rows would make it dear
                     self._try_another_loss(few, more)
+                if more is not few:
+                    self._bracket_best(more)
                 if self.widen:
                     self._widen(few, more)
                 self._climb(more)
@@ -166,8 +169,9 @@ class Search:
                 if place > 0 and (family.theta or family.low_rank or family.loss == "hinge"):
                     continue
                 paths.append((family, _around(self._modest(at) * family.usual_weight)))
-        # where time is short, a second stage on the same loss may not keep out the other losses
-        paths.sort(key=lambda path: not _is_plain(path[0]))
+        # where time is short, a second stage on the same loss may not keep out the other losses;
+        # nor may the hinge, the slowest where labels are many
+        paths.sort(key=lambda path: (path[0].loss == "hinge", not _is_plain(path[0])))
         self._bracket("members", folds, paths)
 
     def _halve(self, folds: Folds) -> None:
@@ -176,6 +180,8 @@ class Search:
         ranking = self._ranking(max(s.n_samples for s in self.scored))
         starts = [(s.candidate.family, (self._modest(s),)) for s in ranking[:KEPT_FAMILIES]]
         self._score("halving", folds, starts)
+
+    def _bracket_best(self, folds: Folds) -> None:
         winner = self.best(folds.n_samples).candidate
         self._bracket("halving", folds, [(winner.family, _around(winner.weight))])
 
@@ -188,7 +194,8 @@ class Search:
         others = [s.candidate for s in ranking if s.candidate.loss != winner.loss]
         others.sort(key=lambda c: c.loss != "logistic")
         for other in [c for c in others if _is_plain(c)][:1]:
-            self._bracket("widening", folds, [(other.family, _around(other.weight))])
+            path = (other.weight, other.weight * STEP)  # more rows mostly want larger weights
+            self._bracket("widening", folds, [(other.family, path)])
 
     def _climb(self, folds: Folds) -> None:
         on_few_rows = any(s.n_samples < folds.n_samples for s in self.scored)
@@ -216,24 +223,38 @@ class Search:
 
     def _finish(self, more: Folds, every: Folds) -> None:
         """Try on all rows what blends well on fewer; more rows mostly want larger weights."""
-        finalists = self._finalists(more) if self.widen else [self.best()]
+        finalists = self._finalists(more, every) if self.widen else [self.best()]
+        if np.isfinite(self._limit):  # what is quick goes first: a slow one may find no time
+            finalists.sort(key=lambda s: self._cost(every.n_samples, s.candidate.family, cold=True))
         starts = [(s.candidate.family, s.candidate.weight) for s in finalists]
-        seconds = sum(self._cost(every.n_samples, family, cold=True) for family, _ in starts)
+        self._finals = {family for family, _ in starts}
+        seconds = sum(self._seconds_on_all(s, every.n_folds / len(s.values)) for s in finalists)
         steps = (1.0, STEP) if seconds <= HASTE * self._left else (1.0,)
         self._score("finishing", every, [(f, [w * step for step in steps]) for f, w in starts])
         for family, weight in starts:
             self._bracket("finishing", every, [(family, (weight, weight * STEP))])
 
-    def _finalists(self, more: Folds) -> list[Scored]:
+    def _finalists(self, more: Folds, every: Folds) -> list[Scored]:
         """What blends well on fewer rows and has time on all of them, or the best alone.
 
-        Where there is no time for the whole blend, the dearest go: one slow member that is a little
-        better may not keep out two that are better together.
+        Where there is no time for the whole blend, one fold of all rows has to do, and then the
+        dearest go: one slow member that is a little better may not keep out two that are better
+        together. The logistic one stays: of labels that are not near the top it alone says much,
+        and the goal may not look there.
         """
         barred: set[Candidate] = set()
         finalists, merit = self._blended(more)
-        while len(finalists) > 1 and sum(map(self._seconds_on_all, finalists)) > self._left:
-            barred.add(max(finalists, key=self._seconds_on_all).candidate)
+        n_folds = every.n_folds
+
+        def too_long() -> bool:
+            share = every.n_folds / n_folds
+            return sum(self._seconds_on_all(s, share) for s in finalists) > self._left
+
+        if len(finalists) > 1 and too_long():
+            every.n_folds = 1
+        while len(finalists) > 1 and too_long():
+            others = [s for s in finalists if s.candidate.loss != "logistic"] or finalists
+            barred.add(max(others, key=self._seconds_on_all).candidate)
             finalists, merit = self._blended(more, barred)
         best = self.best(more.n_samples)
         return finalists if merit >= self._merit(best) else [best]
@@ -312,8 +333,7 @@ class Search:
             for family, weights in batch:
                 self._known.update((folds.n_samples, replace(family, weight=w)) for w in weights)
             if self.scored:
-                # the last fit has the rows that a fold leaves out, and a smaller tol
-                folds.reserve = 2.0 * float(self.best().seconds.max())
+                folds.reserve = self._last_fits(folds)
             folds.until = self._until if self._ranking(folds.n_samples) else np.inf
             results = folds.score(batch, self.n_jobs)
             self.scored.extend(results)
@@ -324,6 +344,15 @@ class Search:
                 self._report(stage, folds, results)
             if folds.out_of_time:
                 raise OutOfTime
+
+    def _last_fits(self, folds: Folds) -> float:
+        """Seconds to keep for what may be fitted in the end: the best, or all finalists."""
+        finals: dict[Candidate, float] = {}
+        for s in self.scored:
+            if s.n_samples == folds.n_samples and s.candidate.family in self._finals:
+                finals[s.candidate.family] = float(s.seconds.max())
+        # the last fit has the rows that a fold leaves out, and a smaller tol
+        return 2.0 * (sum(finals.values()) or float(self.best().seconds.max()))
 
     def _next_batch(self, folds: Folds, fresh: list) -> list:
         """Take the next few families; under a time limit drop those that it has no time for.
@@ -339,7 +368,7 @@ class Search:
         left = end - self.monitor.elapsed
         while fresh and len(batch) < AT_ONCE:
             family, weights = fresh[0]
-            seconds = len(weights) * self._cost(folds.n_samples, family)
+            seconds = len(weights) * self._cost(folds.n_samples, family, n_folds=folds.n_folds)
             too_dear = (np.isfinite(seconds) and seconds > left) or self._too_dear_on_all(family)
             if too_dear and self._ranking(folds.n_samples):
                 del fresh[0]
@@ -360,22 +389,27 @@ class Search:
         """
         if self._share > 1.0:
             return False  # what is scored are all rows
-        seconds = LAST_FIT * self._cost(self._n_all, family, cold=True)
+        seconds = (1.0 + LAST_FIT) * self._cost(self._n_all, family, cold=True)
         return bool(np.isfinite(seconds) and seconds > self._share_of_all * self._limit)
 
-    def _seconds_on_all(self, scored: Scored) -> float:
-        """What the folds of all rows and the last fit will take of one weight."""
-        return LAST_FIT * self._cost(self._n_all, scored.candidate.family, cold=True)
+    def _seconds_on_all(self, scored: Scored, share: float = 1.0) -> float:
+        """What a share of the folds of all rows, and the last fit, will take of one weight."""
+        seconds = self._cost(self._n_all, scored.candidate.family, cold=True)
+        return (share + LAST_FIT) * seconds
 
-    def _cost(self, n_samples: int, family: Candidate, cold: bool = False) -> float:
+    def _cost(
+        self, n_samples: int, family: Candidate, cold: bool = False, n_folds: int | None = None
+    ) -> float:
         """Seconds that the folds of one weight will take, at least; inf where nobody knows.
 
         Within a path the fits before help; a cold one is as dear as the dearest so far.
         """
         known: dict[tuple, float] = {}
+        n_threads = effective_n_jobs(self.n_jobs)
         for s in sorted(self.scored, key=lambda s: s.n_samples):
             growth = (n_samples / s.n_samples) ** ROWS_POWER
-            seconds = growth * float(s.seconds.sum())
+            folds = n_folds or len(s.values)
+            seconds = growth * folds * float(s.seconds.mean()) / min(folds, n_threads)
             known[_kind(s.candidate)] = max(seconds, known.get(_kind(s.candidate), 0.0) * cold)
         factor = 1.0
         if _kind(family) not in known:
@@ -386,7 +420,7 @@ class Search:
             if family.low_rank:
                 factor *= LOW_RANK_COST
             family = replace(family, transfer=None, passthrough=True, theta=None, low_rank=False)
-        return factor * known.get(_kind(family), np.inf) / effective_n_jobs(self.n_jobs)
+        return factor * known.get(_kind(family), np.inf)
 
     @property
     def _limit(self) -> float:
