@@ -58,6 +58,17 @@ class Candidate:
         return self.scaling, self.gamma
 
     @property
+    def kind(self) -> tuple:
+        """What makes members err in different places."""
+        transfer = self.transfer is not None, self.passthrough
+        return self.loss, self.gamma is None, self.theta is not None, self.low_rank, transfer
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has one stage and no teacher: the cheapest of its loss."""
+        return self.transfer is None and self.theta is None and not self.low_rank
+
+    @property
     def usual_weight(self) -> float:
         """Weight at which this family is best where the squared loss is best at 1."""
         factor = USUAL_WEIGHT[self.loss]
@@ -83,6 +94,22 @@ class Candidate:
             "transfer": self.transfer,
             "passthrough": self.passthrough,
         }
+
+
+def describe(candidate: Candidate) -> str:
+    """A candidate in a few words."""
+    words = [candidate.scaling, candidate.loss, f"weight {candidate.weight:.3g}"]
+    if candidate.gamma is not None:
+        words.append(f"rbf {candidate.gamma:.3g}")
+    if candidate.theta is not None:
+        words.append(f"teacher (theta {candidate.theta:g}, gamma2 {candidate.gamma2:g})")
+    if candidate.low_rank:
+        words.append("low rank")
+    if candidate.transfer is not None:
+        words.append(
+            f"transfer {candidate.transfer:g}" + ("" if candidate.passthrough else " only")
+        )
+    return ", ".join(words)
 
 
 def make_learner(candidate: Candidate, n_samples: int, cv: int = 5, **run: Any) -> BaseEstimator:

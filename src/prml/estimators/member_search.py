@@ -27,8 +27,10 @@ from prml.estimators.candidates import (
     STEP,
     Candidate,
     Space,
+    describe,
 )
-from prml.estimators.fold_scores import INNER_FOLDS, Folds, Scored
+from prml.estimators.expected_time import expected_seconds
+from prml.estimators.fold_scores import Folds, Scored
 from prml.monitor import Monitor
 
 FIRST_WEIGHTS = (0.1, 0.1 * STEP, 1.0, STEP)
@@ -38,11 +40,6 @@ MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
 AT_ONCE = 4  # families scored between two looks at the clock; one where that may take long
 LONG_SHARE = 0.05  # of the time limit: that is long
-ROWS_POWER = 1.0  # seconds of a fit by rows: from 800 to 3,200 of eurlex it was 1.1
-# Fits of a member, in fits of the plain one: with a teacher two or three on a hundred labels, six
-# on bibtex (159), more than thirty on eurlex (3,993); of low rank twelve there.
-TEACHER_COST = 1.0 / 30.0  # for each label
-LOW_RANK_COST = 10.0
 LAST_FIT = 0.5  # of all folds of all rows
 HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
 SHARES = (0.25, 0.5)  # of the time limit, after which more rows, then all rows, have to decide
@@ -171,7 +168,7 @@ class Search:
                 paths.append((family, _around(self._modest(at) * family.usual_weight)))
         # where time is short, a second stage on the same loss may not keep out the other losses;
         # nor may the hinge, the slowest where labels are many
-        paths.sort(key=lambda path: (path[0].loss == "hinge", not _is_plain(path[0])))
+        paths.sort(key=lambda path: (path[0].loss == "hinge", not path[0].is_plain))
         self._bracket("members", folds, paths)
 
     def _halve(self, folds: Folds) -> None:
@@ -193,7 +190,7 @@ class Search:
         ranking, winner = self._ranking(few.n_samples), self.best(folds.n_samples).candidate
         others = [s.candidate for s in ranking if s.candidate.loss != winner.loss]
         others.sort(key=lambda c: c.loss != "logistic")
-        for other in [c for c in others if _is_plain(c)][:1]:
+        for other in [c for c in others if c.is_plain][:1]:
             path = (other.weight, other.weight * STEP)  # more rows mostly want larger weights
             self._bracket("widening", folds, [(other.family, path)])
 
@@ -285,7 +282,7 @@ class Search:
         ranking = [s for s in self._ranking(folds.n_samples) if s.candidate in folds.scores]
         kinds: dict[tuple, Scored] = {}
         for s in ranking:
-            kinds.setdefault(_kind(s.candidate), s)
+            kinds.setdefault(s.candidate.kind, s)
         firsts = {s.candidate for s in kinds.values()}
         ranking.sort(key=lambda s: s.candidate not in firsts)
         return sorted(ranking[: folds.n_kept], key=self._merit, reverse=True)
@@ -400,27 +397,11 @@ class Search:
     def _cost(
         self, n_samples: int, family: Candidate, cold: bool = False, n_folds: int | None = None
     ) -> float:
-        """Seconds that the folds of one weight will take, at least; inf where nobody knows.
-
-        Within a path the fits before help; a cold one is as dear as the dearest so far.
-        """
-        known: dict[tuple, float] = {}
-        n_threads = effective_n_jobs(self.n_jobs)
-        for s in sorted(self.scored, key=lambda s: s.n_samples):
-            growth = (n_samples / s.n_samples) ** ROWS_POWER
-            folds = n_folds or len(s.values)
-            seconds = growth * folds * float(s.seconds.mean()) / min(folds, n_threads)
-            known[_kind(s.candidate)] = max(seconds, known.get(_kind(s.candidate), 0.0) * cold)
-        factor = 1.0
-        if _kind(family) not in known:
-            if family.transfer is not None:
-                factor *= INNER_FOLDS + 2  # the folds, all rows, and the second stage
-            if family.theta is not None:
-                factor *= max(1.0, TEACHER_COST * self.space.n_labels)
-            if family.low_rank:
-                factor *= LOW_RANK_COST
-            family = replace(family, transfer=None, passthrough=True, theta=None, low_rank=False)
-        return factor * known.get(_kind(family), np.inf)
+        """Seconds that the folds of one weight will take; see `expected_seconds`."""
+        threads = effective_n_jobs(self.n_jobs)
+        return expected_seconds(
+            self.scored, family, n_samples, self.space.n_labels, threads, cold, n_folds
+        )
 
     @property
     def _limit(self) -> float:
@@ -456,34 +437,6 @@ class Search:
         )
         if wish:
             raise StopSearch
-
-
-def _kind(candidate: Candidate) -> tuple:
-    """What makes members err in different places."""
-    transfer = candidate.transfer is not None, candidate.passthrough
-    teacher = candidate.theta is not None
-    return candidate.loss, candidate.gamma is None, teacher, candidate.low_rank, transfer
-
-
-def _is_plain(candidate: Candidate) -> bool:
-    """Whether a member has one stage and no teacher: the cheapest of its loss."""
-    return candidate.transfer is None and candidate.theta is None and not candidate.low_rank
-
-
-def describe(candidate: Candidate) -> str:
-    """A candidate in a few words."""
-    words = [candidate.scaling, candidate.loss, f"weight {candidate.weight:.3g}"]
-    if candidate.gamma is not None:
-        words.append(f"rbf {candidate.gamma:.3g}")
-    if candidate.theta is not None:
-        words.append(f"teacher (theta {candidate.theta:g}, gamma2 {candidate.gamma2:g})")
-    if candidate.low_rank:
-        words.append("low rank")
-    if candidate.transfer is not None:
-        words.append(
-            f"transfer {candidate.transfer:g}" + ("" if candidate.passthrough else " only")
-        )
-    return ", ".join(words)
 
 
 def _rounded(weight: float) -> float:

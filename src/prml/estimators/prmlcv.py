@@ -15,10 +15,10 @@ from sklearn.utils.extmath import row_norms
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
 from prml.estimators.blending import choose_blend, known_mean, raise_to_floors
-from prml.estimators.candidates import Candidate, Space, make_pipeline
+from prml.estimators.candidates import Candidate, Space, describe, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS
 from prml.estimators.fold_scores import Folds
-from prml.estimators.member_search import Search, describe
+from prml.estimators.member_search import Search
 from prml.live_line import LiveLine
 from prml.metrics import evaluate, get_metric
 from prml.model_selection.cross_fit import scores_of
