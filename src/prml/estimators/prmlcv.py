@@ -106,7 +106,8 @@ class PrMLCV(MultilabelEstimator):
     cv_results_ : dict of arrays
         A row for every candidate and number of rows it was tried on: `params`, `param_*`, `stage`,
         `n_samples`, `split*_test_score`, `mean_test_score`, `std_test_score`, `standard_error`,
-        `rank_test_score` (those on the most rows come first), `mean_fit_time`.
+        `rank_test_score` (those on the most rows come first), `mean_fit_time`. Where a time limit
+        left time for one fold of all rows only, the others are NaN.
     scoring_ : str
         The metric used.
     n_splits_ : int
