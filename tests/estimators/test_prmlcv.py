@@ -14,7 +14,7 @@ from tests.model_selection.halves import halves_of
 import prml
 from prml import PrBR, PrMLCV, load_model, save_model
 from prml.cli import main
-from prml.estimators.blending import Blend, choose_blend, raise_to_floors
+from prml.estimators.blending import Blend, choose_blend, choose_raised_blend
 from prml.estimators.candidates import STEP, Candidate, make_learner, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS, FeatureScaler
 from prml.estimators.fold_scores import Folds
@@ -425,11 +425,11 @@ def test_exported(scaling):
 def blended(monkeypatch):
     """A search that ends with two members, whatever they are worth, and its data."""
 
-    def two(pool, values_of, sign, size):
+    def two(pool, floors, values_of, sign, size):
         assert len(pool) >= 2
-        return Blend([0, 1], np.array([0.7, 0.2]), values_of(pool[0]))
+        return Blend([0, 1], np.array([0.7, 0.2]), values_of(pool[0])), np.full(2, -np.inf)
 
-    monkeypatch.setattr("prml.estimators.prmlcv.choose_blend", two)
+    monkeypatch.setattr("prml.estimators.prmlcv.choose_raised_blend", two)
     X, Y = problem()
     return PrMLCV(**QUICK).fit(X, Y), X
 
@@ -501,15 +501,22 @@ def test_beside_log_odds_the_chance_below_the_floor_is_taken_away():
         return np.array([np.corrcoef(fold, truth)[0, 1] for fold in scores])
 
     pool, floors = [low, ranks], np.array([-1.0, -np.inf])
-    both = Blend([0, 1], np.array([0.5, 0.5]), goal([(low[k] + ranks[k]) / 2 for k in folds]))
-    raised, used = raise_to_floors(both, pool, floors, goal, 1)
-    assert used.tolist() == [-1.0, -np.inf]
-    assert (raised.values > both.values).all()
+    plain = choose_blend(pool, goal, 1, 3)
+    raised, used = choose_raised_blend(pool, floors, goal, 1, 3)
+    assert (raised.members, used.tolist()) == ([0, 1], [-1.0, -np.inf])
+    assert (raised.values > plain.values).all()
     a, b = raised.factors
     again = [a * np.maximum(low[k], -1.0) + b * ranks[k] for k in folds]
     np.testing.assert_allclose(goal(again), raised.values)
-    # where that is worse on every fold, and where nobody ranks below, scores stay as they are
-    worse, used = raise_to_floors(both, pool, floors, goal, -1)
-    assert worse is both and np.isneginf(used).all()
-    alone = Blend([0], np.ones(1), goal(low))
-    assert raise_to_floors(alone, pool, floors, goal, 1)[0] is alone
+
+
+def test_scores_stay_as_they_are_where_raising_them_is_worse_or_nobody_ranks_below():
+    truth = np.linspace(-1.0, 1.0, 50)
+    good, chance = [3.0 * truth] * 3, [np.random.default_rng(0).normal(size=50)] * 3
+
+    def goal(scores):
+        return np.array([np.corrcoef(fold, truth)[0, 1] for fold in scores])
+
+    for floors in (np.array([-1.0, -np.inf]), np.array([-1.0, -1.0]), np.full(2, -np.inf)):
+        blend, used = choose_raised_blend([good, chance], floors, goal, 1, 3)
+        assert blend.members == [0] and np.isneginf(used).all()

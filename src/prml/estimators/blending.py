@@ -81,48 +81,39 @@ def choose_blend(
     return Blend(members, factors, values)
 
 
-def raise_to_floors(
-    blend: Blend,
+def choose_raised_blend(
     pool: Sequence[FoldScores],
     floors: np.ndarray,
     values_of: Callable[[FoldScores], np.ndarray],
     sign: int,
+    size: int,
+    *,
+    on_every_fold: bool = True,
 ) -> tuple[Blend, np.ndarray]:
-    """Raise the low scores of some members, unless that is worse on every fold.
+    """Choose a blend as `choose_blend` does, low scores raised to a floor where that is no worse.
 
     Parameters
     ----------
-    blend : Blend
-        Of members of the pool.
     floors : ndarray of shape (n_pool,)
         Below which the scores of each say nothing; -inf for those that rank all the way down. Only
-        beside one of these may others be raised.
+        beside one of these are others raised.
 
     Returns
     -------
-    Blend, with the factors that the raised scores want, and the floor of every member.
+    Blend and the floors of its members.
     """
-    own = floors[blend.members]
-    if np.isfinite(own).all() or not np.isfinite(own).any():
-        return blend, np.full(len(own), -np.inf)
-    plain = [pool[k] for k in blend.members]
-    raised = [[np.maximum(f, floor) for f in s] for s, floor in zip(plain, own, strict=True)]
-    units = [
-        _spread(before) / (_spread(after) or 1.0)
-        for before, after in zip(plain, raised, strict=True)
+    options = (values_of, sign, size)
+    plain = choose_blend(pool, *options, on_every_fold=on_every_fold)
+    raised_pool = [
+        scores if np.isneginf(floor) else [np.maximum(fold, floor) for fold in scores]
+        for scores, floor in zip(pool, floors, strict=True)
     ]
-    factors = blend.factors * units
-    found = values_of(
-        [
-            np.sum([a * fold for a, fold in zip(factors, folds, strict=True)], axis=0)
-            for folds in zip(*raised, strict=True)
-        ]
-    )
-    gains = sign * (found - blend.values)
-    gains = gains[~np.isnan(gains)]
-    if len(gains) == 0 or gains.max() < 0.0:
-        return blend, np.full(len(own), -np.inf)
-    return Blend(blend.members, factors, found), own
+    if np.isfinite(floors).any() and np.isneginf(floors).any():
+        raised = choose_blend(raised_pool, *options, on_every_fold=on_every_fold)
+        gain = sign * (known_mean(raised.values) - known_mean(plain.values))
+        if np.isneginf(floors[raised.members]).any() and gain >= 0.0:
+            return raised, floors[raised.members]
+    return plain, np.full(len(plain.members), -np.inf)
 
 
 def known_mean(values: np.ndarray) -> float:

@@ -188,7 +188,8 @@ class Folds:
         if self.monitor.max_time is None:
             return None
         left = self.monitor.remaining - (self.reserve or 0.0)
-        return max(1.0, LARGEST_SHARE * min(left, self.until - self.monitor.elapsed))
+        share = min(0.5, LARGEST_SHARE * len(self.splits) / self.n_folds)  # one fold has more time
+        return max(1.0, share * min(left, self.until - self.monitor.elapsed))
 
     def values_of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         """The goal on every fold, for scores of its held-out rows."""

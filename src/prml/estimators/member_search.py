@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from joblib import effective_n_jobs
 
-from prml.estimators.blending import choose_blend, known_mean
+from prml.estimators.blending import choose_raised_blend, known_mean
 from prml.estimators.candidates import (
     LARGEST_WEIGHT,
     SMALLEST_WEIGHT,
@@ -40,7 +40,7 @@ MAX_CLIMBS = 2
 MAX_BLENDED = 5  # in the blends that say who is worth more tries
 AT_ONCE = 4  # families scored between two looks at the clock; one where that may take long
 LONG_SHARE = 0.05  # of the time limit: that is long
-LAST_FIT = 0.5  # of all folds of all rows
+LAST_FIT = 0.67  # of all folds of all rows: it has more of them, and a smaller tol
 HASTE = 0.4  # of the time left: where one weight of all finalists takes more, the others can wait
 SHARES = (0.25, 0.5)  # of the time limit, after which more rows, then all rows, have to decide
 
@@ -236,25 +236,37 @@ class Search:
 
         Where there is no time for the whole blend, one fold of all rows has to do, and then the
         dearest go: one slow member that is a little better may not keep out two that are better
-        together. The logistic one stays: of labels that are not near the top it alone says much,
-        and the goal may not look there.
+        together. A logistic one is always tried: of labels that are not near the top it alone says
+        much, fewer rows know little of it, and the goal may not look there.
         """
-        barred: set[Candidate] = set()
-        finalists, merit = self._blended(more)
         n_folds = every.n_folds
 
-        def too_long() -> bool:
+        def too_long(members: list[Scored]) -> bool:
             share = every.n_folds / n_folds
-            return sum(self._seconds_on_all(s, share) for s in finalists) > self._left
+            return sum(self._seconds_on_all(s, share) for s in members) > self._left
 
-        if len(finalists) > 1 and too_long():
+        barred: set[Candidate] = set()
+        blend, merit = self._blended(more)
+        finalists = self._with_logistic(blend, more)
+        if len(finalists) > 1 and too_long(finalists):
             every.n_folds = 1
-        while len(finalists) > 1 and too_long():
-            others = [s for s in finalists if s.candidate.loss != "logistic"] or finalists
-            barred.add(max(others, key=self._seconds_on_all).candidate)
-            finalists, merit = self._blended(more, barred)
+        while len(finalists) > 1 and too_long(finalists):
+            others = [s for s in finalists if s.candidate.loss != "logistic"]
+            barred.add(max(others or finalists, key=self._seconds_on_all).candidate)
+            blend, merit = self._blended(more, barred)
+            finalists = self._with_logistic(blend, more)
         best = self.best(more.n_samples)
-        return finalists if merit >= self._merit(best) else [best]
+        if len(finalists) == 1:
+            return [best]
+        alone = self._with_logistic([best], more)
+        return alone if merit < self._merit(best) and not too_long(alone) else finalists
+
+    def _with_logistic(self, finalists: list[Scored], more: Folds) -> list[Scored]:
+        """Add the best logistic member where there is none, and there may be time."""
+        if any(s.candidate.loss == "logistic" for s in finalists):
+            return finalists
+        ranking = [s for s in self._ranking(more.n_samples) if s.candidate.loss == "logistic"]
+        return [*finalists, *ranking[:1]]
 
     def _blended(
         self, folds: Folds, barred: Container[Candidate] = ()
@@ -270,8 +282,9 @@ class Search:
         best_family = self.best().candidate.family
         pool.sort(key=lambda s: s.candidate.family != best_family)  # a blend begins with the first
         scores = [folds.scores[s.candidate] for s in pool]
+        floors = np.array([s.candidate.floor for s in pool])
         goal = (folds.values_of, self.sign)
-        blend = choose_blend(scores, *goal, MAX_BLENDED, on_every_fold=False)
+        blend, _ = choose_raised_blend(scores, floors, *goal, MAX_BLENDED, on_every_fold=False)
         return [pool[k] for k in blend.members], self.sign * known_mean(blend.values)
 
     def pool(self, folds: Folds) -> list[Scored]:

@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from prml.base import MultilabelEstimator
 from prml.estimators import parameters as allowed
-from prml.estimators.blending import choose_blend, known_mean, raise_to_floors
+from prml.estimators.blending import choose_raised_blend, known_mean
 from prml.estimators.candidates import Candidate, Space, describe, make_pipeline
 from prml.estimators.feature_scaling import SCALINGS
 from prml.estimators.fold_scores import Folds
@@ -295,10 +295,10 @@ class PrMLCV(MultilabelEstimator):
             self.member_floors_ = np.full(1, -np.inf)
             return [best.candidate]
         scores = [every.scores[s.candidate] for s in pool]
-        goal = every.values_of, search.sign
-        found = choose_blend(scores, *goal, int(self.blend))
         floors = np.array([s.candidate.floor for s in pool])
-        found, self.member_floors_ = raise_to_floors(found, scores, floors, *goal)
+        found, self.member_floors_ = choose_raised_blend(
+            scores, floors, every.values_of, search.sign, int(self.blend)
+        )
         self.member_factors_ = found.factors
         self.blend_score_ = known_mean(found.values)
         return [pool[k].candidate for k in found.members]
