@@ -218,6 +218,19 @@ def test_few_rows_do_not_try_what_all_rows_have_no_time_for():
     assert tried == {400.0: {False}, 800.0: {False, True}}
 
 
+def test_where_one_fold_of_all_rows_will_do_few_rows_try_more():
+    """As above, with a rung between: a third of 53 s and 36 s for the last fit, times five."""
+    run = Search(replace(SPACE, transfer=True), Monitor(max_time=600.0), sign=1, n_jobs=1)
+    few, more, every = (MadeUpFolds(n, noisy) for n in (40, 100, 400))
+    run.run([few, more, every])
+    run.scored = few.score([(Candidate(loss="logistic"), (1.0,))], 1)
+    run.scored = [replace(s, seconds=np.ones(3)) for s in run.scored]
+    run._share = 0.25
+    assert not run._too_dear_on_all(TRANSFER)
+    run._fewest = 1.0
+    assert run._too_dear_on_all(TRANSFER)
+
+
 def test_a_cold_fit_is_as_dear_as_the_dearest_of_its_kind():
     run = limited(100.0)
     folds = MadeUpFolds(40, noisy, lambda c: 1.0 / c.weight)

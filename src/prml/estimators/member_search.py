@@ -81,6 +81,7 @@ class Search:
     _finals: set[Candidate] = field(default_factory=set)  # families of what may be blended
     _n_all: int = 0  # rows of the last rung
     _share_of_all: float = 1.0  # of the time limit that is left to it
+    _fewest: float = 1.0  # of its folds, the share that has to be scored
 
     def run(self, rungs: Sequence[Folds]) -> None:
         """Search until nothing is left to try, or until the monitor stops it.
@@ -90,6 +91,7 @@ class Search:
         few, more, every = rungs[0], rungs[min(1, len(rungs) - 1)], rungs[-1]
         self._n_all = every.n_samples
         self._share_of_all = 1.0 - SHARES[1 if more is not every else 0]
+        self._fewest = 1.0 / every.n_folds if more is not every else 1.0
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of single fits; the table tells how they did
@@ -395,11 +397,11 @@ class Search:
     def _too_dear_on_all(self, family: Candidate) -> bool:
         """Whether fewer rows need not try a family: the time of all rows has no room for it.
 
-        There it is fitted on three folds of two thirds, and once more on all rows.
+        There it is fitted on all folds, or on one where that has to do, and once more on all rows.
         """
         if self._share > 1.0:
             return False  # what is scored are all rows
-        seconds = (1.0 + LAST_FIT) * self._cost(self._n_all, family, cold=True)
+        seconds = (self._fewest + LAST_FIT) * self._cost(self._n_all, family, cold=True)
         return bool(np.isfinite(seconds) and seconds > self._share_of_all * self._limit)
 
     def _seconds_on_all(self, scored: Scored, share: float = 1.0) -> float:
