@@ -342,6 +342,18 @@ def test_where_the_best_alone_is_better_than_the_rest_together_it_is_the_finalis
     assert finalists(1e-6, size, lambda c: 1.0)[0] == {"squared_hinge"}
 
 
+def test_without_scores_to_blend_the_best_is_the_finalist():
+    run, more, every = (
+        limited(1e-6),
+        MadeUpFolds(400, noisy, lambda c: 1.0),
+        MadeUpFolds(800, noisy),
+    )
+    paths = [(Candidate(loss=loss), (1.0,)) for loss in ("squared", "logistic")]
+    run.scored, run._n_all = more.score(paths, 1), 800
+    more.scores.clear()
+    assert run._finalists(more, every) == [run.best()]
+
+
 def test_folds_that_are_not_scored_have_no_value():
     X, Y = np.random.default_rng(0).normal(size=(30, 3)), np.eye(3)[np.arange(30) % 3]
     splits = [(np.arange(k, 30), np.arange(k)) for k in (6, 9, 12)]

@@ -253,8 +253,11 @@ class Search:
         if len(finalists) > 1 and too_long(finalists):
             every.n_folds = 1
         while len(finalists) > 1 and too_long(finalists):
-            others = [s for s in finalists if s.candidate.loss != "logistic"]
-            barred.add(max(others or finalists, key=self._seconds_on_all).candidate)
+            free = [s for s in finalists if s.candidate not in barred]
+            if not free:  # without scores there is no blend to leave anybody out of
+                return [self.best(more.n_samples)]
+            others = [s for s in free if s.candidate.loss != "logistic"]
+            barred.add(max(others or free, key=self._seconds_on_all).candidate)
             blend, merit = self._blended(more, barred)
             finalists = self._with_logistic(blend, more)
         best = self.best(more.n_samples)
