@@ -332,7 +332,15 @@ def test_the_logistic_finalist_stays_however_slow_it_is():
     def seconds(candidate):
         return 20.0 if candidate.loss == "logistic" else 5.0
 
-    assert finalists(190.0, size, seconds) == ({"squared", "logistic"}, 1)
+    assert finalists(190.0, size, seconds) == ({"squared_hinge", "logistic"}, 1)
+
+
+def test_of_a_blend_that_takes_too_long_those_that_help_least_go():
+    """The best of all stays although another is quicker."""
+    sizes = {"squared": 1.5, "squared_hinge": 0.8, "logistic": 1.0}
+    seconds = {"squared": 1.0, "squared_hinge": 5.0, "logistic": 10.0}
+    found = finalists(108.0, sizes.get, lambda c: seconds[c.loss])
+    assert found == ({"squared_hinge", "logistic"}, 1)
 
 
 def test_where_the_best_alone_is_better_than_the_rest_together_it_is_the_finalist():

@@ -236,35 +236,30 @@ class Search:
     def _finalists(self, more: Folds, every: Folds) -> list[Scored]:
         """What blends well on fewer rows and has time on all of them, or the best alone.
 
-        Where there is no time for the whole blend, one fold of all rows has to do, and then the
-        dearest go: one slow member that is a little better may not keep out two that are better
-        together. A logistic one is always tried: of labels that are not near the top it alone says
-        much, fewer rows know little of it, and the goal may not look there.
+        Where there is no time for the whole blend, one fold of all rows has to do; then those that
+        help least go, and at last the first, if it is too slow to have even a logistic member
+        beside it: two that are better together are blended without it. A logistic one is always
+        tried: of labels that are not near the top it alone says much, fewer rows know little of it,
+        and the goal may not look there.
         """
-        n_folds = every.n_folds
+        n_folds, best = every.n_folds, self.best(more.n_samples)
 
-        def too_long(members: list[Scored]) -> bool:
+        def in_time(members: list[Scored]) -> bool:
             share = every.n_folds / n_folds
-            return sum(self._seconds_on_all(s, share) for s in members) > self._left
+            return sum(self._seconds_on_all(s, share) for s in members) <= self._left
 
-        barred: set[Candidate] = set()
         blend, merit = self._blended(more)
-        finalists = self._with_logistic(blend, more)
-        if len(finalists) > 1 and too_long(finalists):
+        if not in_time(self._with_logistic(blend, more)):
             every.n_folds = 1
-        while len(finalists) > 1 and too_long(finalists):
-            free = [s for s in finalists if s.candidate not in barred]
-            if not free:  # without scores there is no blend to leave anybody out of
-                return [self.best(more.n_samples)]
-            others = [s for s in free if s.candidate.loss != "logistic"]
-            barred.add(max(others or free, key=self._seconds_on_all).candidate)
+        barred: set[Candidate] = set()
+        while blend[0].candidate not in barred:
+            for n in range(len(blend), 0, -1):
+                finalists = self._with_logistic(blend[:n], more)
+                if in_time(finalists):
+                    return [best] if merit < self._merit(best) and in_time([best]) else finalists
+            barred.add(blend[0].candidate)
             blend, merit = self._blended(more, barred)
-            finalists = self._with_logistic(blend, more)
-        best = self.best(more.n_samples)
-        if len(finalists) == 1:
-            return [best]
-        alone = self._with_logistic([best], more)
-        return alone if merit < self._merit(best) and not too_long(alone) else finalists
+        return [best]
 
     def _with_logistic(self, finalists: list[Scored], more: Folds) -> list[Scored]:
         """Add the best logistic member where there is none, and there may be time."""
