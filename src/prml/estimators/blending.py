@@ -104,11 +104,11 @@ def choose_raised_blend(
     """
     options = (values_of, sign, size)
     plain = choose_blend(pool, *options, on_every_fold=on_every_fold)
-    raised_pool = [
-        scores if np.isneginf(floor) else [np.maximum(fold, floor) for fold in scores]
-        for scores, floor in zip(pool, floors, strict=True)
-    ]
     if np.isfinite(floors).any() and np.isneginf(floors).any():
+        raised_pool = [
+            scores if np.isneginf(floor) else [np.maximum(fold, floor) for fold in scores]
+            for scores, floor in zip(pool, floors, strict=True)
+        ]
         raised = choose_blend(raised_pool, *options, on_every_fold=on_every_fold)
         gain = sign * (known_mean(raised.values) - known_mean(plain.values))
         if np.isneginf(floors[raised.members]).any() and gain >= 0.0:
