@@ -223,7 +223,9 @@ def test_callbacks_time_limit_and_history():
     model.fit(X, Y)
     assert model.n_iter_ == 2 == len(model.history_) == len(seen)
     assert seen[1]["objective"] <= seen[0]["objective"]
-    assert LEML(max_time=0.0, tol=0.0, max_iter=50).fit(X, Y).n_iter_ == 1
+    assert model.stopped_by_ == "callback"
+    cut = LEML(max_time=0.0, tol=0.0, max_iter=50).fit(X, Y)
+    assert cut.n_iter_ == 1 and cut.stopped_by_ == "time limit"
 
 
 def test_the_time_limit_ends_a_turn_too(monkeypatch):

@@ -110,7 +110,7 @@ def test_missing_labels_are_refused():
 def test_time_limit_leaves_a_model():
     X, Y = small_data(8)
     model = ML2(max_time=0.0).fit(X, Y)
-    assert not model.converged_
+    assert not model.converged_ and model.stopped_by_ == "time limit"
     assert np.isnan(model.kkt_residuals_).all()
     assert (model.predict(X) == Y).mean() > 0.8
 

@@ -60,6 +60,32 @@ def test_search_out_of_time_tries_the_first_entry_only():
     assert found.n_tried == 1 and found.parameters == {"alpha": 1.0}
 
 
+def test_search_takes_fewer_rows_where_labels_are_thousands(monkeypatch):
+    monkeypatch.setattr("prml.bench.protocol.FEWEST_SEARCH_ROWS", 5)
+    parts = halves(tiny_data(), 0)
+    n_rows, n_labels = parts.Y_train.shape
+    for entries, expected in ((n_rows * n_labels, n_rows), (12 * n_labels, 12), (1, 5)):
+        monkeypatch.setattr("prml.bench.protocol.MAX_SEARCH_ENTRIES", entries)
+        found = search(METHODS["ridge"], parts.X_train, parts.Y_train, seed=0)
+        assert found.n_rows == expected
+
+
+def test_last_fit_has_the_time_that_the_search_left():
+    limits = []
+
+    def build(parameters, setting):
+        if not setting.searching:
+            limits.append(setting.seconds)
+        return MultiOutputRidge(**parameters)
+
+    method = Method("m", "", "user", build, ({"alpha": 1.0}, {"alpha": 2.0}))
+    run_cell(tiny_data(), method, 0, seconds=1000.0)
+    run_cell(tiny_data(), method, 0, seconds=1e-3)  # the search took more than all of it
+    run_cell(tiny_data(), method, 0)
+    assert 900.0 < limits[0] < 1000.0
+    assert limits[1:] == [pytest.approx(4e-4), None]
+
+
 @pytest.mark.parametrize("name", CHEAP)
 def test_cell_holds_all_that_a_reader_needs(name):
     record = run_cell(tiny_data(), METHODS[name], 1, setup="quick", jobs=1)

@@ -355,7 +355,7 @@ def test_a_time_limit_keeps_the_best_so_far():
         warnings.simplefilter("error", ConvergenceWarning)
         model = PrBR(C=20.0, tol=1e-12, max_time=0.2).fit(case.X, case.Y)
     assert time.perf_counter() - start < 5.0
-    assert not model.converged_
+    assert not model.converged_ and model.stopped_by_ == "time limit"
     value, violation = oracles.prbr_value(case, model)
     assert violation <= 1e-6
     assert model.objective_ == pytest.approx(value, rel=1e-9)
@@ -366,7 +366,7 @@ def test_too_few_iterations_are_reported_with_the_gap():
     case = make_case(0, C=20.0)
     with pytest.warns(ConvergenceWarning, match="relative duality gap of .* raise max_iter"):
         model = PrBR(C=20.0, max_iter=1, tol=1e-6).fit(case.X, case.Y)
-    assert not model.converged_
+    assert not model.converged_ and model.stopped_by_ is None
     bounds_are_true(case, model)
 
 

@@ -72,6 +72,8 @@ class LEML(MultilabelEstimator):
         Whether the last turn lowered the objective by less than `tol` of itself: the factors are
         nearly stationary. Nothing more is meant; how far the optimum may be is what `dual_gap_`
         bounds, and it is often far from 0 (the bound knows no rank).
+    stopped_by_ : str or None
+        "callback", "time limit" or "interrupt" when the fit ended early.
     history_ : list of dict
         time, iteration, objective and decrease for each turn.
 
@@ -166,6 +168,7 @@ class LEML(MultilabelEstimator):
                 monitor.interrupted()
         self._keep(factors, value, bound)
         self.history_ = monitor.history
+        self.stopped_by_ = None if self.converged_ else monitor.stopped_by
         if not self.converged_ and monitor.stopped_by is None:
             warnings.warn(
                 f"LEML stopped after {self.n_iter_} turns while the objective was still falling by "

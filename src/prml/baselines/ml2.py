@@ -87,6 +87,8 @@ class ML2(MultilabelEstimator):
     n_iter_ : int
     converged_ : bool
         Whether the gap and all programmes have reached their tolerances.
+    stopped_by_ : str or None
+        "callback", "time limit" or "interrupt" when the fit ended early.
     history_ : list of dict
 
     References
@@ -227,6 +229,7 @@ class ML2(MultilabelEstimator):
         solved = bool((self.kkt_residuals_ <= self.qp_tol).all())
         self.converged_ = model.converged and solved
         self.history_ = monitor.history
+        self.stopped_by_ = None if self.converged_ else monitor.stopped_by
         if not self.converged_ and monitor.stopped_by is None:
             unsolved = int((~(self.kkt_residuals_ <= self.qp_tol)).sum())
             warnings.warn(

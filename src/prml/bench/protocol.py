@@ -30,7 +30,9 @@ SCALES = {"eurlex": "unit", "mediamill": "standard", "emotions": "standard", "fl
 N_FOLDS = 3
 SEARCH_METRIC = "average_precision"
 MAX_SEARCH_ROWS = 5000  # "part of the training points", as the paper has it
-SEARCH_SHARE = 0.6  # of a cell's time limit; the rest is for the last fit
+MAX_SEARCH_ENTRIES = 5_000_000  # of Y: with thousands of labels fewer rows, but not too few
+FEWEST_SEARCH_ROWS = 500
+SEARCH_SHARE = 0.6  # of a cell's time limit, at most; the rest is for the last fit
 N_NOTES = 3
 
 
@@ -131,8 +133,9 @@ def search(
     if len(grid) == 1:
         return Searched(grid[0], None, 1, 0)
     end = math.inf if seconds is None else time.perf_counter() + seconds
-    if X.shape[0] > MAX_SEARCH_ROWS:
-        rows = np.random.default_rng([seed, 1]).permutation(X.shape[0])[:MAX_SEARCH_ROWS]
+    most = min(MAX_SEARCH_ROWS, max(MAX_SEARCH_ENTRIES // Y.shape[1], FEWEST_SEARCH_ROWS))
+    if X.shape[0] > most:
+        rows = np.random.default_rng([seed, 1]).permutation(X.shape[0])[:most]
         X, Y = X[rows], Y[rows]
     folds = list(MultilabelStratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, Y))
     best: tuple[float, Parameters] = (-math.inf, grid[0])
@@ -207,6 +210,7 @@ def run_cell(
 
 def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
     parts = halves(data, trial)
+    start = time.perf_counter()
     found = search(
         method,
         parts.X_train,
@@ -216,10 +220,11 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
         seconds=None if seconds is None else SEARCH_SHARE * seconds,
         grid=quick_grid(method) if setup == "quick" else None,
     )
-    share = 1.0 - SEARCH_SHARE if found.n_rows else 1.0  # nothing was searched: all of it
-    limit = None if seconds is None else share * seconds
-    setting = Setting(data.Y.shape[1], trial, jobs, limit, searching=False)
     before = time.perf_counter()
+    limit = None
+    if seconds is not None:
+        limit = max(seconds - (before - start), (1.0 - SEARCH_SHARE) * seconds)
+    setting = Setting(data.Y.shape[1], trial, jobs, limit, searching=False)
     model = method.build(found.parameters, setting).fit(parts.X_train, parts.Y_train)
     fit_seconds = time.perf_counter() - before
     fitted = model[-1] if hasattr(model, "named_steps") else model

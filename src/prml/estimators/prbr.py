@@ -99,6 +99,8 @@ class PrBR(PrivilegedEstimator):
     objective_, dual_objective_, dual_gap_ : float
         Upper and lower bound of the optimum, and (upper - lower) / upper.
     converged_ : bool
+    stopped_by_ : str or None
+        "callback", "time limit" or "interrupt" when that ended the fit before `tol` was reached.
     n_iter_ : int
         Sweeps and Newton steps of the slowest label.
     history_ : list of dict

@@ -82,7 +82,7 @@ class PrML(PrivilegedEstimator):
     Attributes
     ----------
     coef_, intercept_, privileged_coef_, privileged_intercept_, degenerate_labels_, objective_,
-    dual_objective_, dual_gap_, converged_, n_iter_, history_, dual_coef_, dual_slack_
+    dual_objective_, dual_gap_, converged_, stopped_by_, n_iter_, history_, dual_coef_, dual_slack_
         As in `PrBR`.
     components_ : ndarray of shape (k, n_features)
         The dictionary D.
