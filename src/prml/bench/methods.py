@@ -19,6 +19,8 @@ from prml.bench.provenance import BASELINES, FAMILY, code_version
 
 Parameters = dict[str, Any]
 
+MANY_LABELS = 1000  # a gap of 1e-3 takes the hinge an hour there: 1e-2 has to do
+
 
 class Setting(NamedTuple):
     """What a builder may need to know of the cell it builds for."""
@@ -115,9 +117,10 @@ def _privileged(name: str, **fixed: Any) -> Callable[[Parameters, Setting], Any]
         share = chosen.pop("rank_share", None)
         if share is not None:
             chosen["n_components"] = math.ceil(share * setting.n_labels)
+        is_long = chosen.get("loss", "hinge") == "hinge" and setting.n_labels >= MANY_LABELS
         model = getattr(prml, name)(
             **chosen,
-            tol=1e-2 if setting.searching else 1e-3,
+            tol=1e-2 if setting.searching or is_long else 1e-3,
             n_jobs=setting.jobs,
             max_time=setting.seconds,
             random_state=setting.seed,
@@ -165,10 +168,9 @@ def _best_member(parameters: Parameters, setting: Setting) -> Any:
 
 SVM_C = (1.0, 0.1, 0.01, 10.0)
 LOGISTIC_C = (1.0, 0.1, 10.0, 100.0)
-# The ranges of the paper, log-spaced: C in [1e-3, 20], gamma2 in [.1, 2]; gamma1 = 1.
-PAPER_GRID = grid(C=(0.01, 0.001, 0.1, 1.0, 20.0), gamma2=(0.1, 2.0))
-# The same, cheapest first: of PrML a time limit may leave no more than the first few.
-ASCENDING_PAPER_GRID = grid(C=(0.001, 0.01, 0.1, 1.0, 20.0), gamma2=(2.0, 0.1))
+# The ranges of the paper, log-spaced: C in [1e-3, 20], gamma2 in [.1, 2]; gamma1 = 1. Cheapest
+# first: a time limit may leave no more than the first few.
+PAPER_GRID = grid(C=(0.001, 0.01, 0.1, 1.0, 20.0), gamma2=(2.0, 0.1))
 LEML_GRID = grid(alpha=(1.0, 10.0, 100.0, 0.1), n_components=(0.9, 0.5))
 LOW_RANK_THETA_GRID = grid(
     C=(0.1, 0.5, 0.02), loss=("squared_hinge", "hinge"), unit_rows=(True, False)
@@ -219,7 +221,7 @@ _TABLE = (
         "low-rank SVM+, theta = inf, solved",
         "paper",
         _privileged("PrML", theta=math.inf, rank_share=0.9),
-        ASCENDING_PAPER_GRID,
+        PAPER_GRID,
         effort=8,
     ),
     Method(
