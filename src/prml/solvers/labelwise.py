@@ -47,11 +47,14 @@ def solve_each_label(
     """Solve every label's problem to the relative gap `tol`; stop early when the monitor says so.
 
     The orders of the sweeps depend on the seed and the label alone, so the result does not depend
-    on `n_jobs`. The time limit is shared out evenly: label k must be done at (k+1)/L of it, and
-    what one leaves over goes to the next. A label that was not reached stays at the zero predictor.
+    on `n_jobs`. The time limit is shared out evenly: label k must be done at (k+1)/L of it, what
+    one leaves over goes to the next, and what all leave over to those that were cut short. A label
+    that was not reached stays at the zero predictor.
     """
     n_labels = training_set.n_labels
     halt = threading.Event()
+    deadlines: dict[int, float] = {}
+    cut: set[int] = set()  # labels that their deadline ended
 
     def solve(i: int) -> LabelSolution | InfeasibleLabel:
         problem = training_set.problem(i, numbers)
@@ -62,19 +65,25 @@ def solve_each_label(
         def should_stop() -> bool:
             if halt.is_set():
                 return True
-            return monitor.max_time is not None and (
-                monitor.elapsed > monitor.max_time * (i + 1) / n_labels
-            )
+            if monitor.elapsed > deadlines[i]:
+                cut.add(i)
+                return True
+            return False
 
-        return solve_label(
+        before = solutions.get(i)
+        start, n_before = None if starts is None else starts[i], 0
+        if before is not None:  # another turn: go on from the last one, in another order
+            start, n_before = (before.alpha, before.beta), before.n_sweeps + before.n_steps
+        solution = solve_label(
             problem,
             tol=tol,
-            max_iter=max_iter,
-            rng=np.random.default_rng([seed, i]),
-            start=None if starts is None else starts[i],
+            max_iter=max_iter - n_before,
+            rng=np.random.default_rng([seed, i, n_before] if n_before else [seed, i]),
+            start=start,
             lift=lift,
             should_stop=should_stop,
         )
+        return solution if before is None else solution.after(before)
 
     solutions: dict[int, LabelSolution] = {}
     infeasible: list[int] = []
@@ -102,24 +111,29 @@ def solve_each_label(
         return i, result
 
     pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator_unordered")
+    turns = list(range(n_labels))
     try:
-        for i, result in pool(delayed(numbered)(i) for i in range(n_labels)):
-            if isinstance(result, InfeasibleLabel):
-                infeasible.append(i)
-                halt.set()
-            elif result is not None:
-                bounds[i], duals[i] = result.objective, result.dual_objective
-                n_done += 1
-            if infeasible or result is None or monitor.stopped_by == "interrupt":
-                continue
-            objective, dual = float(bounds.sum()), float(duals.sum())
-            try:
-                wish = record_bounds(monitor, n_done, objective, dual, n_labels=n_labels)
-            except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
-                interrupt(error)
-                continue
-            if wish:
-                halt.set()
+        while turns:
+            deadlines.update(zip(turns, monitor.deadlines(len(turns)), strict=True))
+            cut.clear()
+            for i, result in pool(delayed(numbered)(i) for i in turns):
+                if isinstance(result, InfeasibleLabel):
+                    infeasible.append(i)
+                    halt.set()
+                elif result is not None:
+                    bounds[i], duals[i] = result.objective, result.dual_objective
+                    n_done += 1
+                if infeasible or result is None or monitor.stopped_by == "interrupt":
+                    continue
+                objective, dual = float(bounds.sum()), float(duals.sum())
+                try:
+                    wish = record_bounds(monitor, n_done, objective, dual, n_labels=n_labels)
+                except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
+                    interrupt(error)
+                    continue
+                if wish:
+                    halt.set()
+            turns = [] if halt.is_set() or monitor.remaining <= 0.0 else sorted(cut)
     except (KeyboardInterrupt, SystemError) as error:
         interrupt(error)
     if infeasible:

@@ -54,6 +54,19 @@ class LabelSolution(NamedTuple):
     def gap(self) -> float:
         return relative_gap(self.objective, self.dual_objective)
 
+    def after(self, before: "LabelSolution") -> "LabelSolution":
+        """This solution, found going on from another: the better point and multipliers of both."""
+        merged = self._replace(
+            n_sweeps=before.n_sweeps + self.n_sweeps, n_steps=before.n_steps + self.n_steps
+        )
+        if before.objective < self.objective:
+            z, wt, wt0, objective = before.z, before.wt, before.wt0, before.objective
+            merged = merged._replace(z=z, wt=wt, wt0=wt0, objective=objective)
+        if before.dual_objective > self.dual_objective:
+            alpha, beta, dual = before.alpha, before.beta, before.dual_objective
+            merged = merged._replace(alpha=alpha, beta=beta, dual_objective=dual)
+        return merged
+
 
 class Lift(NamedTuple):
     """A direction of the teacher that raises every slack: how an infeasible point is repaired.

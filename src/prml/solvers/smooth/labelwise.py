@@ -57,7 +57,8 @@ def solve_smooth(
     """Solve every label's problem to the relative gap `tol`; stop early when the monitor says so.
 
     The blocks depend on the sizes of the problem alone, so the result does not depend on `n_jobs`.
-    Block k of K must be done at (k+1)/K of the time limit; a label not reached stays at its start.
+    Block k of K must be done at (k+1)/K of the time limit, and what they leave over goes to those
+    that were cut short; a label not reached stays at its start.
 
     Parameters
     ----------
@@ -118,6 +119,8 @@ class _Blocks:
         self.n_steps = self.n_iter = 0
         self.is_cold = True
         self.done: set[int] = set()
+        self.deadlines: dict[int, float] = {}
+        self.cut: set[int] = set()  # blocks that their deadline ended
         self.lock = threading.Lock()
         self.halt = threading.Event()
 
@@ -135,10 +138,15 @@ class _Blocks:
                 self.halt.set()
                 self.monitor.interrupted()
 
+        turns = list(range(len(self.blocks)))
         try:
-            Parallel(n_jobs=n_jobs, require="sharedmem")(
-                delayed(run)(k) for k in range(len(self.blocks))
-            )
+            while turns:
+                ends = self.monitor.deadlines(len(turns))
+                self.deadlines.update(zip(turns, ends, strict=True))
+                self.cut.clear()
+                Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(k) for k in turns)
+                is_over = self.halt.is_set() or self.monitor.remaining <= 0.0
+                turns = [] if is_over else sorted(self.cut)
         except KeyboardInterrupt:
             self.halt.set()
             self.monitor.interrupted()
@@ -160,12 +168,14 @@ class _Blocks:
 
     def _solve_block(self, k: int, tol: float, max_iter: int) -> None:
         labels, monitor = self.blocks[k], self.monitor
-        deadline = np.inf
-        if monitor.max_time is not None:
-            deadline = monitor.max_time * (k + 1) / len(self.blocks)
 
         def should_stop() -> bool:
-            return self.halt.is_set() or monitor.elapsed > deadline
+            if self.halt.is_set():
+                return True
+            if monitor.elapsed > self.deadlines[k]:
+                self.cut.add(k)
+                return True
+            return False
 
         def report(objective, gap) -> None:
             with self.lock:
@@ -175,7 +185,7 @@ class _Blocks:
                     self.halt.set()
 
         block = self._block(labels)
-        if self.is_cold:
+        if self.is_cold and k not in self.done:
             start = block.constants()
         else:
             start = block.pack(self.Z[:, labels], None if self.U is None else self.U[:, labels])
