@@ -24,6 +24,7 @@ PICTURE = ROOT / "docs" / "images" / "demo-report.png"
 FIT = "prml fit debtags -o tags.prml"
 ASK = 'prml predict tags.prml --text "graphical music player"'
 TRIALS = 10  # a mean of fewer says of how many
+BEST = "PrML-best"
 SHOWN_METRICS = {"average precision, higher is better": 4, "ranking loss, lower is better": 3}
 
 
@@ -62,7 +63,7 @@ def table() -> str:
 
     rows = json.loads(TABLE.read_text("utf-8")) if TABLE.is_file() else []
     means = {(row["method"], row["dataset"]): row["mean"] for row in rows}
-    trials = {(row["method"], row["dataset"]): row["n_trials"] for row in rows}
+    notes = {(row["method"], row["dataset"]): _note(row) for row in rows}
     datasets = [name for name in PAPER_DATASETS if any(d == name for _, d in means)]
     methods = [name for name in METHODS if any(m == name for m, _ in means)]
     parts = []
@@ -75,7 +76,7 @@ def table() -> str:
         ]
         for method, cells in lines.items():
             shown = [
-                (f"**{c}**" if c and c == b else c or "-") + _few(trials.get((method, d)))
+                (f"**{c}**" if c and c == b else c or "-") + notes.get((method, d), "")
                 for c, b, d in zip(cells, best, datasets, strict=True)
             ]
             parts.append(
@@ -87,8 +88,12 @@ def table() -> str:
     return "\n".join(parts).rstrip()
 
 
-def _few(n_trials: int | None) -> str:
-    return f" ({n_trials})" if n_trials and n_trials < TRIALS else ""
+def _note(row: dict) -> str:
+    """How many trials, where they are few, and whether the limit of a cell cut its fits short."""
+    notes = [str(row["n_trials"])] if row["n_trials"] < TRIALS else []
+    if row["n_cut_fits"] and row["method"] != BEST:  # which is made to end with its limit
+        notes.append("cut")
+    return f" ({', '.join(notes)})" if notes else ""
 
 
 def _cell(mean, place: int) -> str:

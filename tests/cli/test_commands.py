@@ -267,6 +267,25 @@ def wrong(capsys, *argv):
     return err
 
 
+def test_fit_tells_what_ended_it(tmp_path, capsys):
+    X, Y = problem()
+    write_npz(tmp_path / "data.npz", X, Y)
+    command = [
+        "fit",
+        tmp_path / "data.npz",
+        "-o",
+        tmp_path / "m.prml",
+        "-e",
+        "PrML",
+        "-q",
+        "--json",
+    ]
+    told = json.loads(run(capsys, *command)[0])
+    assert told["converged"] and "stopped_by" not in told
+    told = json.loads(run(capsys, *command, "--time-limit", "1e-6")[0])
+    assert not told["converged"] and told["stopped_by"] == "time limit"
+
+
 def test_wrong_usage_is_told(fitted, tmp_path, capsys):
     path, model = fitted
     o = ["-q", "-o", tmp_path / "new.prml"]

@@ -128,8 +128,11 @@ def fit_command(
 
 def summary(learner: Any) -> dict[str, Any]:
     """Return what a fitted estimator says of its own optimum."""
-    names = ("best_score_", "objective_", "dual_gap_", "converged_", "n_iter_", "rank_")
-    found = {name.rstrip("_"): getattr(learner, name) for name in names if hasattr(learner, name)}
+    names = (
+        "best_score_", "objective_", "dual_gap_", "converged_", "stopped_by_", "n_iter_", "rank_"
+    )  # fmt: skip
+    held = {name.rstrip("_"): getattr(learner, name, None) for name in names}
+    found = {name: value for name, value in held.items() if value is not None}
     return {name: getattr(value, "item", lambda v=value: v)() for name, value in found.items()}
 
 
