@@ -65,14 +65,6 @@ class Monitor:
             return True
         return False
 
-    def deadlines(self, n_turns: int) -> list[float]:
-        """When each of some turns has to end, so that all have their share of the seconds left.
-
-        What one leaves over goes to those after it. In seconds after the start, as `elapsed`.
-        """
-        now, left = self.elapsed, self.remaining
-        return [now + left * (k + 1) / n_turns for k in range(n_turns)]
-
     def record(self, **values: Any) -> bool:
         """Append a record, show it to the callbacks; True when one of them asks to stop."""
         entry = {"time": self.elapsed, **values}

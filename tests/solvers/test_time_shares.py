@@ -35,30 +35,30 @@ def one_hard_label(n_easy=12):
     return TrainingSet(X, targets, LabelFeatures(targets, None, True, enabled=False), True)
 
 
-def hinge_gaps(training_set, monitor):
-    options = {"tol": 1e-7, "max_iter": 5000, "seed": 0, "monitor": monitor}
+def hinge_gaps(training_set, monitor, n_jobs):
+    options = {"tol": 1e-7, "max_iter": 5000, "seed": 0, "monitor": monitor, "n_jobs": n_jobs}
     return [s.gap for s in solve_each_label(training_set, NUMBERS, **options)]
 
 
-def logistic_gaps(training_set, monitor):
-    solution = smooth.solve_smooth(
-        training_set, NUMBERS, "logistic", tol=1e-7, max_iter=5000, monitor=monitor
-    )
+def logistic_gaps(training_set, monitor, n_jobs):
+    options = {"tol": 1e-7, "max_iter": 5000, "monitor": monitor, "n_jobs": n_jobs}
+    solution = smooth.solve_smooth(training_set, NUMBERS, "logistic", **options)
     return [solution.gap[0] / solution.objective[0], *solution.gap[1:]]
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("gaps_of", [hinge_gaps, logistic_gaps])
-def test_what_easy_labels_leave_over_goes_to_those_cut_short(gaps_of, monkeypatch):
+def test_what_easy_labels_leave_over_goes_to_those_cut_short(gaps_of, n_jobs, monkeypatch):
     monkeypatch.setattr(smooth, "block_size", lambda *sizes: 1)
     training_set = one_hard_label()
     free = Steps(max_time=1e9)
-    assert max(gaps_of(training_set, free)) <= 1e-7
+    assert max(gaps_of(training_set, free, n_jobs)) <= 1e-7
     limit = 1.5 * free.seconds  # ample for all of them; a thirteenth of it is not for the first
     monitor = Steps(max_time=limit)
-    assert max(gaps_of(training_set, monitor)) <= 1e-7
+    assert max(gaps_of(training_set, monitor, n_jobs)) <= 1e-7
     assert monitor.stopped_by is None
     monitor = Steps(max_time=0.5 * free.seconds)
-    assert max(gaps_of(training_set, monitor)) > 1e-7
+    assert max(gaps_of(training_set, monitor, n_jobs)) > 1e-7
     assert monitor.stopped_by == "time limit"
 
 

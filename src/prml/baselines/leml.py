@@ -169,7 +169,7 @@ class LEML(MultilabelEstimator):
         self._keep(factors, value, bound)
         self.history_ = monitor.history
         self.stopped_by_ = None if self.converged_ else monitor.stopped_by
-        if not self.converged_ and monitor.stopped_by is None:
+        if not self.converged_ and self.stopped_by_ is None:
             warnings.warn(
                 f"LEML stopped after {self.n_iter_} turns while the objective was still falling by "
                 f"{decrease:.1e} of itself a turn (tol is {self.tol:.1e}); raise max_iter or tol.",

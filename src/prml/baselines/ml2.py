@@ -230,7 +230,7 @@ class ML2(MultilabelEstimator):
         self.converged_ = model.converged and solved
         self.history_ = monitor.history
         self.stopped_by_ = None if self.converged_ else monitor.stopped_by
-        if not self.converged_ and monitor.stopped_by is None:
+        if not self.converged_ and self.stopped_by_ is None:
             unsolved = int((~(self.kkt_residuals_ <= self.qp_tol)).sum())
             warnings.warn(
                 f"ML2 stopped at a relative duality gap of {self.dual_gap_:.1e} (tol is "

@@ -82,12 +82,9 @@ class PrivilegedEstimator(UnderstandingMixin, MultilabelEstimator):
         self._keep_landmarks(training_set.feature_map)
         self.history_ = monitor.history
         self.converged_ = self.dual_gap_ <= self.tol
-        self.stopped_by_ = None
-        if not self.converged_:
-            # the low-rank rounds look at the seconds left and do not tell why they ended
-            self.stopped_by_ = monitor.stopped_by or ("time limit" if monitor.out_of_time else None)
-            if self.stopped_by_ is None:
-                self._warn_of_the_gap()
+        self.stopped_by_ = None if self.converged_ else monitor.stopped_by
+        if not self.converged_ and self.stopped_by_ is None:
+            self._warn_of_the_gap()
         self._warn_of_degenerate_labels()
         return self
 

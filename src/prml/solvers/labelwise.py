@@ -10,6 +10,7 @@ from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.svmplus import LabelSolution, cold_start, record_bounds, solve_label
+from prml.solvers.time_shares import TimeShares
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 
@@ -53,22 +54,13 @@ def solve_each_label(
     """
     n_labels = training_set.n_labels
     halt = threading.Event()
-    deadlines: dict[int, float] = {}
-    cut: set[int] = set()  # labels that their deadline ended
+    shares = TimeShares(n_labels, monitor, halt)
 
     def solve(i: int) -> LabelSolution | InfeasibleLabel:
         problem = training_set.problem(i, numbers)
         lift = lift_direction(problem)
         if not is_feasible(problem, lift):
             return InfeasibleLabel(i)
-
-        def should_stop() -> bool:
-            if halt.is_set():
-                return True
-            if monitor.elapsed > deadlines[i]:
-                cut.add(i)
-                return True
-            return False
 
         before = solutions.get(i)
         start, n_before = None if starts is None else starts[i], 0
@@ -81,7 +73,7 @@ def solve_each_label(
             rng=np.random.default_rng([seed, i, n_before] if n_before else [seed, i]),
             start=start,
             lift=lift,
-            should_stop=should_stop,
+            should_stop=lambda: shares.is_over(i),
         )
         return solution if before is None else solution.after(before)
 
@@ -111,35 +103,33 @@ def solve_each_label(
         return i, result
 
     pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator_unordered")
-    turns = list(range(n_labels))
+
+    def results():
+        for labels in shares.turns():
+            yield from pool(delayed(numbered)(i) for i in labels)
+
     try:
-        while turns:
-            deadlines.update(zip(turns, monitor.deadlines(len(turns)), strict=True))
-            cut.clear()
-            for i, result in pool(delayed(numbered)(i) for i in turns):
-                if isinstance(result, InfeasibleLabel):
-                    infeasible.append(i)
-                    halt.set()
-                elif result is not None:
-                    bounds[i], duals[i] = result.objective, result.dual_objective
-                    n_done += 1
-                if infeasible or result is None or monitor.stopped_by == "interrupt":
-                    continue
-                objective, dual = float(bounds.sum()), float(duals.sum())
-                try:
-                    wish = record_bounds(monitor, n_done, objective, dual, n_labels=n_labels)
-                except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
-                    interrupt(error)
-                    continue
-                if wish:
-                    halt.set()
-            turns = [] if halt.is_set() or monitor.remaining <= 0.0 else sorted(cut)
+        for i, result in results():
+            if isinstance(result, InfeasibleLabel):
+                infeasible.append(i)
+                halt.set()
+            elif result is not None:
+                bounds[i], duals[i] = result.objective, result.dual_objective
+                n_done += 1
+            if infeasible or result is None or monitor.stopped_by == "interrupt":
+                continue
+            objective, dual = float(bounds.sum()), float(duals.sum())
+            try:
+                wish = record_bounds(monitor, n_done, objective, dual, n_labels=n_labels)
+            except KeyboardInterrupt as error:  # out of a callback: the pool ends in order
+                interrupt(error)
+                continue
+            if wish:
+                halt.set()
     except (KeyboardInterrupt, SystemError) as error:
         interrupt(error)
     if infeasible:
         raise InfeasibleError(sorted(infeasible))
-    if monitor.max_time is not None and monitor.elapsed >= monitor.max_time:
-        monitor.stopped_by = monitor.stopped_by or "time limit"
     return [
         solutions[i] if i in solutions else zero_solution(training_set, i, numbers)
         for i in range(n_labels)

@@ -492,7 +492,7 @@ def _run_rounds(
     try:
         while rounds.round < max_iter and not monitor.out_of_time:
             residuals = rounds.step()
-            last = rounds.round >= max_iter or monitor.remaining <= 0
+            last = rounds.round >= max_iter or monitor.out_of_time
             is_due = rounds.round % EVALUATE_EVERY == 0
             if not is_due and not last:
                 continue

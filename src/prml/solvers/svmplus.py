@@ -56,16 +56,19 @@ class LabelSolution(NamedTuple):
 
     def after(self, before: "LabelSolution") -> "LabelSolution":
         """This solution, found going on from another: the better point and multipliers of both."""
-        merged = self._replace(
-            n_sweeps=before.n_sweeps + self.n_sweeps, n_steps=before.n_steps + self.n_steps
+        primal = self if self.objective <= before.objective else before
+        dual = self if self.dual_objective >= before.dual_objective else before
+        return LabelSolution(
+            primal.z,
+            primal.wt,
+            primal.wt0,
+            dual.alpha,
+            dual.beta,
+            primal.objective,
+            dual.dual_objective,
+            before.n_sweeps + self.n_sweeps,
+            before.n_steps + self.n_steps,
         )
-        if before.objective < self.objective:
-            z, wt, wt0, objective = before.z, before.wt, before.wt0, before.objective
-            merged = merged._replace(z=z, wt=wt, wt0=wt0, objective=objective)
-        if before.dual_objective > self.dual_objective:
-            alpha, beta, dual = before.alpha, before.beta, before.dual_objective
-            merged = merged._replace(alpha=alpha, beta=beta, dual_objective=dual)
-        return merged
 
 
 class Lift(NamedTuple):

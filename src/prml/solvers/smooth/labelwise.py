@@ -15,6 +15,7 @@ from prml.solvers.smooth.operators import Examples
 from prml.solvers.smooth.precondition import Spectra
 from prml.solvers.smooth.ridge import ridge_applies, solve_ridge
 from prml.solvers.svmplus import record_bounds
+from prml.solvers.time_shares import TimeShares
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 # Numbers in one array of a block; about ten such arrays are alive at once.
@@ -119,10 +120,9 @@ class _Blocks:
         self.n_steps = self.n_iter = 0
         self.is_cold = True
         self.done: set[int] = set()
-        self.deadlines: dict[int, float] = {}
-        self.cut: set[int] = set()  # blocks that their deadline ended
         self.lock = threading.Lock()
         self.halt = threading.Event()
+        self.shares = TimeShares(len(self.blocks), monitor, self.halt)
 
     def solve(self, tol, max_iter, n_jobs, start) -> Solution:
         if start is not None:
@@ -138,22 +138,14 @@ class _Blocks:
                 self.halt.set()
                 self.monitor.interrupted()
 
-        turns = list(range(len(self.blocks)))
         try:
-            while turns:
-                ends = self.monitor.deadlines(len(turns))
-                self.deadlines.update(zip(turns, ends, strict=True))
-                self.cut.clear()
-                Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(k) for k in turns)
-                is_over = self.halt.is_set() or self.monitor.remaining <= 0.0
-                turns = [] if is_over else sorted(self.cut)
+            for blocks in self.shares.turns():
+                Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(k) for k in blocks)
         except KeyboardInterrupt:
             self.halt.set()
             self.monitor.interrupted()
             for k in set(range(len(self.blocks))) - self.done:
                 run(k)  # halted: no step, but true bounds
-        if self.monitor.max_time is not None and self.monitor.elapsed >= self.monitor.max_time:
-            self.monitor.stopped_by = self.monitor.stopped_by or "time limit"
         return Solution(self.Z, self.U, self.objective, self.gap, self.n_iter)
 
     def _block(self, labels) -> Block:
@@ -168,14 +160,6 @@ class _Blocks:
 
     def _solve_block(self, k: int, tol: float, max_iter: int) -> None:
         labels, monitor = self.blocks[k], self.monitor
-
-        def should_stop() -> bool:
-            if self.halt.is_set():
-                return True
-            if monitor.elapsed > self.deadlines[k]:
-                self.cut.add(k)
-                return True
-            return False
 
         def report(objective, gap) -> None:
             with self.lock:
@@ -196,7 +180,7 @@ class _Blocks:
             max_iter=max_iter,
             precondition=self.spectra,
             report=report,
-            should_stop=should_stop,
+            should_stop=lambda: self.shares.is_over(k),
         )
         Z, U = block.unpack(solution.P)
         with self.lock:
