@@ -1,7 +1,6 @@
 """What is here: the element-wise loops of a splitting round, and the visiting order."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,11 +18,9 @@ def test_one_pass_does_what_whole_matrices_say():
         relaxed_target(V, M, dual, rho, r, first, last, target)
     np.testing.assert_allclose(target, r * Z + (1 - r) * V + dual / rho, rtol=1e-12)
     expected = rho * (target - new_V)
-    squares = [follow(V, M, dual, rho, *rows, new_V, target) for rows in ((0, 4), (4, 7))]
+    for first, last in ((0, 4), (4, 7)):
+        follow(new_V, rho, first, last, target)
     np.testing.assert_allclose(target, expected, rtol=1e-12)
-    primal, moved = np.sum(squares, axis=0)
-    assert primal == pytest.approx(np.sum((Z - new_V) ** 2))
-    assert moved == pytest.approx(np.sum((new_V - V) ** 2))
 
 
 @settings(deadline=None)

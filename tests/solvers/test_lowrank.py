@@ -171,9 +171,40 @@ def test_relief_raises_the_lower_bound(monkeypatch):
     assert before < after <= exact * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("scaled_off", "may_rise", "direction"),
+    [(0.9, True, -1), (0.9, False, -1), (0.4, True, 0), (0.01, True, 1), (0.01, False, 0)],
+)
+def test_rho_follows_what_the_gap_is_made_of(scaled_off, may_rise, direction):
+    rounds = after_rounds(make_case(3, n=40, n_labels=6), 3)
+    before, rounds.scaled_off = rounds.rho, scaled_off
+    rounds.balance(1.0, may_rise=may_rise)
+    assert np.sign(rounds.rho - before) == direction
+
+
+def test_what_scaling_costs_is_what_the_lower_bound_loses():
+    rounds = after_rounds(make_case(7, n=200, d=10, n_labels=8, theta=2.0, C=0.1), 8)
+    bound, t = rounds.lower_bound()
+    gains, costs = rounds.sum_of_dual_parts()
+    assert t < 0.99
+    assert bound + rounds.scaled_off == pytest.approx(gains - costs)
+
+
+@pytest.mark.parametrize("start", [1e-2, 1e3])
+def test_a_wrong_rho_is_put_right(start):
+    """Left alone, the first takes 1,164 rounds and the second is not done after 2,000."""
+    case = make_case(9, n=80, d=8, n_labels=6, theta=2.0, C=1.0)
+    training_set, numbers = training_set_of(case)
+    rounds = lowrank.Splitting(training_set, numbers, 1.0, seed=0, n_jobs=1)
+    rounds.rho = start
+    solution = lowrank.run_rounds(rounds, tol=1e-3, max_iter=2000, monitor=Monitor())
+    assert solution.n_iter < 800
+    assert solution.objective == pytest.approx(oracles.exact_prml(case, 1.0), rel=1.1e-3)
+
+
 @pytest.mark.parametrize("theta", [2.0, np.inf])
 def test_the_optimum_is_the_same_with_relief(monkeypatch, theta):
-    case = make_case(8, n=80, d=8, n_labels=6, theta=theta, C=0.1)
+    case = make_case(9, n=80, d=8, n_labels=6, theta=theta, C=1.0)
     monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
     monkeypatch.setattr(lowrank, "RELIEF_SHARE", 0.0)
     passes = []

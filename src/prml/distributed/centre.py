@@ -178,14 +178,13 @@ class Centre(Coupling):
             self.dual_parts[b] = parts
             self.held[b] = version if version == self.version else UNKNOWN
 
-    def step(self) -> tuple[float, float]:
-        residuals = super().step()
+    def step(self) -> None:
+        super().step()
         self.rho_coupled = self.rho
         self.version += 1
         moved = self.workers.traffic.end_round(self.round, self.factors.rank)
         if self.verbose:
             print(moved, flush=True)
-        return residuals
 
     # --- the bounds -----------------------------------------------------------------------------
 

@@ -135,9 +135,8 @@ class Part:
             block.V, block.dual = update["V"].copy(), update["dual"].copy()
         else:
             block.rho = request["rho_coupled"]
-            M = block.dual_rows()
             V = update["V"] if "V" in update else update["left"] @ request["right"]
-            block.move(M, block.target(M), V)
+            block.move(block.target(block.dual_rows()), V)
         self.versions[b] = request["version"]
         block.rho = request["rho"]
         return block

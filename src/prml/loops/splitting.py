@@ -17,17 +17,8 @@ def relaxed_target(V, M, dual, rho, relaxation, first, last, target):
 
 
 @jit
-def follow(V, M, dual, rho, first, last, new_V, target):
-    """Let rows first..last of target become the new multipliers, rho (target - new V).
-
-    Returns the squared lengths of Z - new V, Z as above, and of new V - V.
-    """
-    primal, moved = 0.0, 0.0
+def follow(V, rho, first, last, target):
+    """Let rows first..last of target become the multipliers that follow, rho (target - V)."""
     for i in range(first, last):
         for k in range(V.shape[1]):
-            change = new_V[i, k] - V[i, k]
-            off = (M[i, k] - dual[i, k]) / rho - change
-            primal += off * off
-            moved += change * change
-            target[i, k] = rho * (target[i, k] - new_V[i, k])
-    return primal, moved
+            target[i, k] = rho * (target[i, k] - V[i, k])
