@@ -30,6 +30,8 @@ CASES = [
     make_case(3, privileged_intercept=False),
     make_case(4, teacher=False),
     make_case(5, fit_intercept=False),
+    make_case(6, n_labels=6)._replace(Y=make_case(6, n_labels=6).Y * [1, 0, 1, 0, 0, 1]),
+    make_case(7, n=10, d=30),
 ]
 
 

@@ -8,6 +8,7 @@ from joblib import Parallel, delayed
 
 from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
+from prml.solvers.absent_labels import stand_in
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.svmplus import LabelSolution, cold_start, record_bounds, solve_label
 from prml.solvers.time_shares import TimeShares
@@ -52,9 +53,10 @@ def solve_each_label(
     one leaves over goes to the next, and what all leave over to those that were cut short. A label
     that was not reached stays at the zero predictor.
     """
-    n_labels = training_set.n_labels
+    n_labels, one = training_set.n_labels, stand_in(training_set)
+    turn_of = {int(i): k for k, i in enumerate(one.members)}
     halt = threading.Event()
-    shares = TimeShares(n_labels, monitor, halt)
+    shares = TimeShares(len(turn_of), monitor, halt)
 
     def solve(i: int) -> LabelSolution | InfeasibleLabel:
         problem = training_set.problem(i, numbers)
@@ -73,7 +75,7 @@ def solve_each_label(
             rng=np.random.default_rng([seed, i, n_before] if n_before else [seed, i]),
             start=start,
             lift=lift,
-            should_stop=lambda: shares.is_over(i),
+            should_stop=lambda: shares.is_over(turn_of[i]),
         )
         return solution if before is None else solution.after(before)
 
@@ -105,8 +107,8 @@ def solve_each_label(
     pool = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator_unordered")
 
     def results():
-        for labels in shares.turns():
-            yield from pool(delayed(numbered)(i) for i in labels)
+        for turns in shares.turns():
+            yield from pool(delayed(numbered)(int(one.members[k])) for k in turns)
 
     try:
         for i, result in results():
@@ -114,8 +116,9 @@ def solve_each_label(
                 infeasible.append(i)
                 halt.set()
             elif result is not None:
-                bounds[i], duals[i] = result.objective, result.dual_objective
-                n_done += 1
+                solved = one.stands_for(i)
+                bounds[solved], duals[solved] = result.objective, result.dual_objective
+                n_done += len(solved)
             if infeasible or result is None or monitor.stopped_by == "interrupt":
                 continue
             objective, dual = float(bounds.sum()), float(duals.sum())
@@ -130,6 +133,9 @@ def solve_each_label(
         interrupt(error)
     if infeasible:
         raise InfeasibleError(sorted(infeasible))
+    for j in one.others if one.label in solutions else ():
+        solution = solutions[one.label]
+        solutions[int(j)] = solution._replace(wt=one.teacher(solution.wt, int(j)))
     return [
         solutions[i] if i in solutions else zero_solution(training_set, i, numbers)
         for i in range(n_labels)

@@ -17,7 +17,7 @@ that gap on enron and bibtex and goes on from there.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,14 @@ from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scaled
 from prml.monitor import Monitor, is_interrupt
+from prml.solvers.absent_labels import counted, stand_in
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher, repair_teacher
 from prml.solvers.label_state import LabelState
 from prml.solvers.label_threads import LabelThreads
 from prml.solvers.labelwise import zero_solution
+from prml.solvers.row_space import is_worthwhile, row_space
 from prml.solvers.spectral import Factors, scale_into_ball, threshold
 from prml.solvers.svmplus import Lift, record_bounds, relative_gap
 from prml.solvers.training_set import Hyperparameters, TrainingSet
@@ -99,21 +101,25 @@ class Coupling:
         self.enough = 0.0  # accuracy asked of all teachers together when a predictor is judged
         self.should_stop: Callable[[], bool] = lambda: False  # asked before every label's turn
 
-    def start_from_constants(self, training_set: TrainingSet, members: np.ndarray) -> None:
+    def start_from_constants(
+        self, training_set: TrainingSet, members: np.ndarray, scale: np.ndarray | float = 1.0
+    ) -> None:
         """Begin at the majority of every label: rank one, and its multipliers are known.
 
         Labels that have nothing better than a constant, the most of a large set, are then solved.
+        `scale` multiplies the members' rows.
         """
         present, known = training_set.targets.present, training_set.targets.known
         sign = np.where(2 * present > known, 1.0, -1.0) * (known > 0)
         size = float(np.linalg.norm(sign))
         if size == 0.0 or not training_set.X.bias:
             return
-        self.V[:, -1] = sign[members]
-        self.dual[:, -1] = self.root * sign[members] / size
+        rows = scale * sign[members]
+        self.V[:, -1] = rows
+        self.dual[:, -1] = self.root * rows / size
         constant = np.zeros((1, self.V.shape[1]))
         constant[0, -1] = 1.0
-        self.factors = Factors(sign[members, None] / size, np.array([size]), constant)
+        self.factors = Factors(rows[:, None] / size, np.array([size]), constant)
 
     def turns(self) -> np.ndarray:
         """Every label's sweeps around its centre; returns M, the rows sum_j alpha_j y_j x_j."""
@@ -230,7 +236,10 @@ class Coupling:
 
 
 class Splitting(Coupling):
-    """The rounds with all labels, or those of `members`, in this process."""
+    """The rounds with all labels, or those of `members`, in this process.
+
+    A member may stand for several labels (`prml.solvers.absent_labels`): `counts`.
+    """
 
     def __init__(
         self,
@@ -242,12 +251,14 @@ class Splitting(Coupling):
         n_jobs: int | None,
         starts: list | None = None,
         members: np.ndarray | None = None,
+        counts: np.ndarray | None = None,
     ):
         self.training_set, self.numbers = training_set, numbers
         self.members = np.arange(training_set.n_labels) if members is None else members
         n_labels = len(self.members)
+        self.counts = np.ones(n_labels, np.int64) if counts is None else counts
         super().__init__(n_labels, training_set.n_features + 1, gamma1, n_jobs)
-        self._problems = _Problems(training_set, numbers, self.members)
+        self._problems = _Problems(training_set, numbers, self.members, self.counts)
         self.labels = [
             LabelState(
                 self._problems[i],
@@ -264,7 +275,7 @@ class Splitting(Coupling):
             if not all(feasible):
                 raise InfeasibleError([int(i) for i in self.members[~np.array(feasible)]])
         if starts is None:
-            self.start_from_constants(training_set, self.members)
+            self.start_from_constants(training_set, self.members, np.sqrt(self.counts))
 
     def each_label(self, work: Callable[[int], object], labels: np.ndarray | None = None) -> list:
         """Run `work` on every label, or those given, shared out over threads; in their order."""
@@ -308,7 +319,8 @@ class Splitting(Coupling):
 
         def shed(i: int) -> None:
             if not self.should_stop():
-                self.labels[i].shed(self._problems[i], projected, coordinates[i])
+                own = projected if self.counts[i] == 1 else projected / np.sqrt(self.counts[i])
+                self.labels[i].shed(self._problems[i], own, coordinates[i])
 
         self.each_label(shed)
 
@@ -393,7 +405,7 @@ class Splitting(Coupling):
             np.array([fit.wt0 for fit in fits]),
             [],
             [],
-            float(sum(fit.objective for fit in fits)),
+            float(sum(k * fit.objective for k, fit in zip(self.counts, fits, strict=True))),
             -np.inf,
             0,
             1.0,
@@ -424,8 +436,15 @@ class _Problems:
 
     MAX_BYTES = 1 << 30
 
-    def __init__(self, training_set: TrainingSet, numbers: Hyperparameters, members: np.ndarray):
+    def __init__(
+        self,
+        training_set: TrainingSet,
+        numbers: Hyperparameters,
+        members: np.ndarray,
+        counts: np.ndarray,
+    ):
         self.training_set, self.numbers, self.members = training_set, numbers, members
+        self.counts = counts
         # sign and group, four arrays more where weights differ, and the corrections of one label
         nnz = training_set.targets.positives.nnz
         bytes_each_example = 44 if training_set.has_entry_weights else 12
@@ -437,7 +456,10 @@ class _Problems:
         if i in self._kept:
             return self._kept[i]
         problem = self.training_set.problem(int(self.members[i]), self.numbers)
-        if self._keep:
+        is_counted = self.counts[i] > 1  # it has features of its own: made once
+        if is_counted:
+            problem = counted(problem, int(self.counts[i]))
+        if self._keep or is_counted:
             self._kept[i] = problem
         return problem
 
@@ -459,15 +481,27 @@ def solve_low_rank(
 
     `checkpoint` (see `prml.solvers.checkpoint`) is restored from and written to.
     """
-    rounds = Splitting(
-        training_set,
-        numbers,
-        gamma1,
-        seed=seed,
-        n_jobs=n_jobs,
-        starts=starts,
+    rules: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor}
+    common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs}
+    if checkpoint is not None:  # a file holds all labels in the user's features
+        rounds = Splitting(training_set, numbers, gamma1, starts=starts, **common)
+        return run_rounds(rounds, checkpoint=checkpoint, **rules)
+    space = row_space(training_set) if is_worthwhile(training_set) else None
+    training_set = training_set if space is None else space.training_set
+    one = stand_in(training_set)
+    if starts is not None:
+        counts = zip(one.members, one.counts, strict=True)
+        starts = [(k * starts[i][0], k * starts[i][1]) for i, k in counts]
+    common |= {"starts": starts, "members": one.members, "counts": one.counts}
+    best = run_rounds(Splitting(training_set, numbers, gamma1, **common), **rules)
+    factors = one.rows(best.factors)
+    return best._replace(
+        factors=factors if space is None else space.lift(factors),
+        wt=one.teachers(best.wt),
+        wt0=np.array(one.everyone(list(best.wt0))),
+        alpha=one.everyone([a / k for a, k in zip(best.alpha, one.counts, strict=True)]),
+        beta=one.everyone([b / k for b, k in zip(best.beta, one.counts, strict=True)]),
     )
-    return run_rounds(rounds, tol=tol, max_iter=max_iter, monitor=monitor, checkpoint=checkpoint)
 
 
 def run_rounds(

@@ -77,6 +77,11 @@ class TrainingSet:
         self._unknown = None if targets.missing is None else targets.missing.tocsc()
         self._shared: tuple[Hyperparameters, _Examples] | None = None
 
+    def with_features(self, X: np.ndarray) -> "TrainingSet":
+        """The same labels, weights and privileged features with other features."""
+        common = (self.targets, self.features, bool(self.X.bias))
+        return TrainingSet(X, *common, self.sample_weight, self.class_weight, self.feature_map)
+
     @property
     def n_labels(self) -> int:
         return self.targets.n_labels
