@@ -3,7 +3,7 @@
 A round: every worker gets what is new in V (as factors of low rank, or its rows when these are
 less), moves its rows of V and of the multipliers as the centre did, lets its labels take their
 turns and returns its rows of M with the two parts of its dual value. The centre thresholds. The
-iterates are those of one machine, however the labels are dealt out.
+iterates are those of one machine with a checkpoint, however the labels are dealt out.
 
 A worker that is late leaves its last rows of M in place: they still belong to multipliers that are
 feasible, so both bounds stay true; before its next turn it is sent the centre's rows.
