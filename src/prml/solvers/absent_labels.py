@@ -16,67 +16,53 @@ from prml.solvers.training_set import TrainingSet
 
 
 class StandIn(NamedTuple):
-    """One absent label in the place of others.
+    """Who is solved in whose place.
 
     Attributes
     ----------
     members : ndarray
         The labels that are solved, ascending.
-    counts : ndarray of int
-        How many labels each of them stands for.
-    others : ndarray
-        The labels that are not solved.
-    label : int
-        The member that stands for them, -1 where there are none.
+    source : ndarray of shape (n_labels,)
+        For every label where among the members the one is that is solved in its place.
     """
 
     members: np.ndarray
-    counts: np.ndarray
-    others: np.ndarray
-    label: int
+    source: np.ndarray
 
     @property
-    def position(self) -> int:
-        """Where among the members the label is that stands for others."""
-        return int(np.searchsorted(self.members, self.label))
+    def counts(self) -> np.ndarray:
+        """How many labels each member stands for."""
+        return np.bincount(self.source)
 
-    def stands_for(self, label: int) -> list[int]:
-        """A member and the labels in whose place it is."""
-        return [label, *map(int, self.others)] if label == self.label else [label]
-
-    def teacher(self, wt: np.ndarray, other: int) -> np.ndarray:
-        """The stand-in's teacher as that of another absent label: the two change places."""
-        if len(wt) == 0:  # nobody comments
+    def teacher(self, wt: np.ndarray, label: int) -> np.ndarray:
+        """Its member's teacher as that of a label: the two change places."""
+        a, b = int(self.members[self.source[label]]), label
+        if a == b or len(wt) == 0:  # its own, or nobody comments
             return wt
-        a, b = self.label, other
         return np.concatenate([wt[:a], wt[b - 1 : b], wt[a : b - 1], wt[b:]])
-
-    def everyone(self, parts: list[np.ndarray]) -> list[np.ndarray]:
-        """What belongs to the members, as it belongs to all labels in turn; nothing is shared."""
-        full = dict(zip(map(int, self.members), parts, strict=True))
-        full |= {int(j): full[self.label].copy() for j in self.others}
-        return [full[i] for i in range(len(full))]
 
     def teachers(self, wt: list[np.ndarray]) -> list[np.ndarray]:
         """The members' teachers as those of all labels."""
-        full = self.everyone(wt)
-        for other in map(int, self.others):
-            full[other] = self.teacher(full[other], other)
-        return full
+        return [self.teacher(wt[k], i) for i, k in enumerate(self.source)]
+
+    def joined(self, parts: list[np.ndarray]) -> list[np.ndarray]:
+        """Multipliers of all labels as those of the members, who bear them for others too."""
+        bearers = zip(self.members, self.counts, strict=True)
+        return [parts[i] if n == 1 else n * parts[i] for i, n in bearers]
+
+    def shared_out(self, parts: list[np.ndarray]) -> list[np.ndarray]:
+        """Multipliers of the members as those of all labels; no two have one array."""
+        counts = self.counts
+        return [parts[k] if counts[k] == 1 else parts[k] / counts[k] for k in self.source]
 
     def rows(self, factors: Factors) -> Factors:
         """Predictors of the members, sqrt(count) times each, as predictors of all labels."""
         left = factors.left / np.sqrt(self.counts)[:, None]
-        full = np.empty((int(self.counts.sum()), left.shape[1]))
-        full[self.members] = left
-        if len(self.others):
-            full[self.others] = left[self.position]
-        return factors._replace(left=full)
+        return factors._replace(left=left[self.source])
 
 
-def nobody_stands_in(n_labels: int) -> StandIn:
-    """Every label for itself."""
-    return StandIn(np.arange(n_labels), np.ones(n_labels, np.int64), np.empty(0, np.int64), -1)
+def each_for_itself(n_labels: int) -> StandIn:
+    return StandIn(np.arange(n_labels), np.arange(n_labels))
 
 
 def stand_in(training_set: TrainingSet) -> StandIn:
@@ -84,15 +70,16 @@ def stand_in(training_set: TrainingSet) -> StandIn:
 
     With a teacher it can always be solved: another absent label excuses every example.
     """
-    n_labels, features = training_set.n_labels, training_set.features
-    is_same = features.pools is None and not training_set.has_entry_weights
+    n_labels = training_set.n_labels
+    is_same = training_set.features.pools is None and not training_set.has_entry_weights
     absent = np.flatnonzero(training_set.targets.present == 0)
     if not is_same or len(absent) < 2:
-        return nobody_stands_in(n_labels)
-    members = np.setdiff1d(np.arange(n_labels), absent[1:])
-    counts = np.ones(len(members), np.int64)
-    counts[np.searchsorted(members, absent[0])] = len(absent)
-    return StandIn(members, counts, absent[1:], int(absent[0]))
+        return each_for_itself(n_labels)
+    is_member = np.ones(n_labels, dtype=bool)
+    is_member[absent[1:]] = False
+    source = np.cumsum(is_member) - 1
+    source[absent] = source[absent[0]]
+    return StandIn(np.flatnonzero(is_member), source)
 
 
 def counted(problem: Problem, count: int) -> Problem:

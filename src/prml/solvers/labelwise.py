@@ -54,9 +54,8 @@ def solve_each_label(
     that was not reached stays at the zero predictor.
     """
     n_labels, one = training_set.n_labels, stand_in(training_set)
-    turn_of = {int(i): k for k, i in enumerate(one.members)}
     halt = threading.Event()
-    shares = TimeShares(len(turn_of), monitor, halt)
+    shares = TimeShares(len(one.members), monitor, halt)
 
     def solve(i: int) -> LabelSolution | InfeasibleLabel:
         problem = training_set.problem(i, numbers)
@@ -75,7 +74,7 @@ def solve_each_label(
             rng=np.random.default_rng([seed, i, n_before] if n_before else [seed, i]),
             start=start,
             lift=lift,
-            should_stop=lambda: shares.is_over(turn_of[i]),
+            should_stop=lambda: shares.is_over(int(one.source[i])),
         )
         return solution if before is None else solution.after(before)
 
@@ -116,7 +115,7 @@ def solve_each_label(
                 infeasible.append(i)
                 halt.set()
             elif result is not None:
-                solved = one.stands_for(i)
+                solved = np.flatnonzero(one.source == one.source[i])
                 bounds[solved], duals[solved] = result.objective, result.dual_objective
                 n_done += len(solved)
             if infeasible or result is None or monitor.stopped_by == "interrupt":
@@ -133,13 +132,14 @@ def solve_each_label(
         interrupt(error)
     if infeasible:
         raise InfeasibleError(sorted(infeasible))
-    for j in one.others if one.label in solutions else ():
-        solution = solutions[one.label]
-        solutions[int(j)] = solution._replace(wt=one.teacher(solution.wt, int(j)))
-    return [
-        solutions[i] if i in solutions else zero_solution(training_set, i, numbers)
-        for i in range(n_labels)
-    ]
+
+    def of_label(i: int) -> LabelSolution:
+        solution = solutions.get(int(one.members[one.source[i]]))
+        if solution is None:
+            return zero_solution(training_set, i, numbers)
+        return solution._replace(wt=one.teacher(solution.wt, i))
+
+    return [of_label(i) for i in range(n_labels)]
 
 
 def zero_solution(

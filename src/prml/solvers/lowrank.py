@@ -17,7 +17,7 @@ that gap on enron and bibtex and goes on from there.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from prml.loops.splitting import follow, relaxed_target
 from prml.loops.svmplus import Problem
 from prml.loops.teacher import scaled
 from prml.monitor import Monitor, is_interrupt
-from prml.solvers.absent_labels import counted, stand_in
+from prml.solvers.absent_labels import counted, each_for_itself, stand_in
 from prml.solvers.checkpoint import Checkpoint
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher, repair_teacher
@@ -481,26 +481,31 @@ def solve_low_rank(
 
     `checkpoint` (see `prml.solvers.checkpoint`) is restored from and written to.
     """
-    rules: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "monitor": monitor}
-    common: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs}
-    if checkpoint is not None:  # a file holds all labels in the user's features
-        rounds = Splitting(training_set, numbers, gamma1, starts=starts, **common)
-        return run_rounds(rounds, checkpoint=checkpoint, **rules)
-    space = row_space(training_set) if is_worthwhile(training_set) else None
-    training_set = training_set if space is None else space.training_set
-    one = stand_in(training_set)
+    space, one = None, each_for_itself(training_set.n_labels)
+    if checkpoint is None:  # a file holds all labels in the user's features
+        one = stand_in(training_set)
+        space = row_space(training_set) if is_worthwhile(training_set) else None
     if starts is not None:
-        counts = zip(one.members, one.counts, strict=True)
-        starts = [(k * starts[i][0], k * starts[i][1]) for i, k in counts]
-    common |= {"starts": starts, "members": one.members, "counts": one.counts}
-    best = run_rounds(Splitting(training_set, numbers, gamma1, **common), **rules)
+        alpha, beta = (one.joined(list(parts)) for parts in zip(*starts, strict=True))
+        starts = list(zip(alpha, beta, strict=True))
+    rounds = Splitting(
+        training_set if space is None else space.training_set,
+        numbers,
+        gamma1,
+        seed=seed,
+        n_jobs=n_jobs,
+        starts=starts,
+        members=one.members,
+        counts=one.counts,
+    )
+    best = run_rounds(rounds, tol=tol, max_iter=max_iter, monitor=monitor, checkpoint=checkpoint)
     factors = one.rows(best.factors)
     return best._replace(
         factors=factors if space is None else space.lift(factors),
         wt=one.teachers(best.wt),
-        wt0=np.array(one.everyone(list(best.wt0))),
-        alpha=one.everyone([a / k for a, k in zip(best.alpha, one.counts, strict=True)]),
-        beta=one.everyone([b / k for b, k in zip(best.beta, one.counts, strict=True)]),
+        wt0=best.wt0[one.source],
+        alpha=one.shared_out(best.alpha),
+        beta=one.shared_out(best.beta),
     )
 
 
