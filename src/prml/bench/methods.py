@@ -19,7 +19,7 @@ from prml.bench.provenance import BASELINES, FAMILY, code_version
 
 Parameters = dict[str, Any]
 
-MANY_LABELS = 1000  # the hinge takes some half an hour to 1e-2 there: 1e-3 is not asked for
+MANY_LABELS = 1000  # the hinge takes half an hour to an hour to 1e-2: 1e-3 is not asked for
 
 
 class Setting(NamedTuple):
