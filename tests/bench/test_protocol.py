@@ -8,7 +8,7 @@ from tests.bench.slow_run import paused, tiny_data
 
 from prml.bench.methods import METHODS, Method, choose_methods, is_available
 from prml.bench.plan import cells_to_do, run_cells
-from prml.bench.protocol import Data, halves, run_cell, search
+from prml.bench.protocol import Data, halves, run_cell
 from prml.bench.results_file import ResultsFile
 from prml.bench.yardsticks import MultiOutputRidge
 from prml.metrics import SIX
@@ -32,42 +32,6 @@ def test_scaling_learns_from_the_training_half_alone():
     parts = halves(data, 0)
     assert abs(parts.X_train.mean()) < 1e-12
     assert abs(parts.X_test.mean()) > 1e-3
-
-
-def test_search_picks_the_best_entry_and_sees_no_test_row():
-    data = tiny_data()
-    parts = halves(data, 0)
-    seen = []
-
-    class Spy(MultiOutputRidge):
-        def fit(self, X, y):
-            seen.append(X)
-            return super().fit(X, y)
-
-    grid = ({"alpha": 1e6}, {"alpha": 1.0}, {"alpha": 1e8})
-    spy = Method("spy", "", "user", lambda p, s: Spy(**p), grid)
-    found = search(spy, parts.X_train, parts.Y_train, seed=0)
-    assert found.parameters in grid and found.n_tried == 3 and len(seen) == 9
-    train_rows = {tuple(row) for row in parts.X_train}
-    assert all(tuple(row) in train_rows for X in seen for row in X)
-
-
-def test_search_out_of_time_tries_the_first_entry_only():
-    parts = halves(tiny_data(), 0)
-    slow = paused(0.01)
-    method = Method("s", "", "user", slow.build, ({"alpha": 1.0}, {"alpha": 2.0}))
-    found = search(method, parts.X_train, parts.Y_train, seed=0, seconds=1e-9)
-    assert found.n_tried == 1 and found.parameters == {"alpha": 1.0}
-
-
-def test_search_takes_fewer_rows_where_labels_are_thousands(monkeypatch):
-    monkeypatch.setattr("prml.bench.protocol.FEWEST_SEARCH_ROWS", 5)
-    parts = halves(tiny_data(), 0)
-    n_rows, n_labels = parts.Y_train.shape
-    for entries, expected in ((n_rows * n_labels, n_rows), (12 * n_labels, 12), (1, 5)):
-        monkeypatch.setattr("prml.bench.protocol.MAX_SEARCH_ENTRIES", entries)
-        found = search(METHODS["ridge"], parts.X_train, parts.Y_train, seed=0)
-        assert found.n_rows == expected
 
 
 def test_last_fit_has_the_time_that_the_search_left():
@@ -142,6 +106,28 @@ def test_cells_of_other_code_are_kept_unless_told_otherwise(tmp_path):
     results.append(record | {"code": "older"})
     assert run_cells(results, [data], [method], 1, setup="quick") == []
     assert len(run_cells(results, [data], [method], 1, setup="quick", redo=True)) == 1
+
+
+@pytest.mark.parametrize(
+    "cut", [{"search": {"tried": 1, "of": 5}}, {"stopped_by": "time limit"}], ids=["search", "fit"]
+)
+def test_cells_cut_by_a_limit_are_run_again_when_told(tmp_path, cut):
+    results = ResultsFile(tmp_path / "r.jsonl")
+    data, method = tiny_data(), METHODS["ridge"]
+    record = run_cell(data, method, 0)
+    results.append(record | cut)
+    assert run_cells(results, [data], [method], 1) == []
+    assert len(run_cells(results, [data], [method], 1, redo_cut=True)) == 1
+    assert run_cells(results, [data], [method], 1, redo_cut=True) == []  # now it is whole
+
+
+def test_a_cell_that_is_cut_again_is_run_once_only(tmp_path):
+    results = ResultsFile(tmp_path / "r.jsonl")
+    slow = paused(0.01)
+    method = Method("s", "", "user", slow.build, ({"alpha": 1.0}, {"alpha": 2.0}))
+    run = {"cell_limit": 1e-9, "redo_cut": True}
+    assert len(run_cells(results, [tiny_data()], [method], 1, **run)) == 1
+    assert len(run_cells(results, [tiny_data()], [method], 1, **run)) == 1
 
 
 def test_other_data_of_the_same_name_is_refused(tmp_path):

@@ -79,10 +79,8 @@ def test_quick_cells_and_failures_do_not_count(records):
 
 def test_fits_cut_by_their_limit_are_told(records):
     assert "Fits ended" not in markdown_table(summarise(records))
-    records.append(record("enron", "LEML", 0, 0.9, gap=0.5))  # of which it says nothing
-    assert "Fits ended" not in markdown_table(summarise(records))
     records.append(record("enron", "BR", 1, 0.9, stopped_by="time limit"))
-    records.append(record("yeast", "PrML", 1, 0.9, gap=0.12))
+    records.append(record("yeast", "PrML", 1, 0.9, stopped_by="time limit"))
     assert (
         "Fits ended by their time limit, with the trials: enron BR (1), yeast PrML (1)."
         in markdown_table(summarise(records))

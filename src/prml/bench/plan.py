@@ -6,8 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from prml.bench.methods import Method
-from prml.bench.protocol import N_FOLDS, Data, quick_grid, run_cell
-from prml.bench.results_file import Key, Record, ResultsFile, key_of
+from prml.bench.protocol import Data, run_cell
+from prml.bench.results_file import (
+    Key,
+    Record,
+    ResultsFile,
+    fit_was_cut,
+    key_of,
+    search_was_cut,
+)
+from prml.bench.search import N_FOLDS, quick_grid
 
 # Seconds of LIBLINEAR's hinge for each unit of `Data.size`: bibtex half in 3 s.
 SECONDS_PER_SIZE = 7.5e-8
@@ -63,13 +71,19 @@ def expected_seconds(
     return (OVERHEAD + sizes[data.name]) * math.exp(sum(ratios) / len(ratios))
 
 
-def finished(records: Sequence[Record], methods: Sequence[Method], redo: bool = False) -> set[Key]:
+def finished(
+    records: Sequence[Record],
+    methods: Sequence[Method],
+    redo: bool = False,
+    redo_cut: bool = False,
+) -> set[Key]:
     """The cells that need no run; see `cells_to_do` for what counts."""
     now = {method.name: method.code for method in methods}
     return {
         key_of(r)
         for r in records
-        if r.get("code") == now.get(r["method"]) or not (redo or r.get("error"))
+        if (r.get("code") == now.get(r["method"]) or not (redo or r.get("error")))
+        and not (redo_cut and (search_was_cut(r) or fit_was_cut(r)))
     }
 
 
@@ -81,14 +95,16 @@ def cells_to_do(
     *,
     setup: str = "full",
     redo: bool = False,
+    redo_cut: bool = False,
 ) -> list[Cell]:
     """The cells without a record, cheapest first; a later trial counts as dearer.
 
     Sorting by (trial + 1) times the expected seconds gives every pair of dataset and method its
     first trials before the cheap ones have all of theirs. With `redo`, records of another version
-    of the code do not count; a failure counts for the version that failed only.
+    of the code do not count, with `redo_cut` those of a search or fit that its time limit ended; a
+    failure counts for the version that failed only.
     """
-    done = finished(records, methods, redo)
+    done = finished(records, methods, redo, redo_cut)
     sizes = {data.name: SECONDS_PER_SIZE * data.size for data in datasets}
     cells = []
     for data in datasets:
@@ -122,6 +138,7 @@ def run_cells(
     *,
     setup: str = "full",
     redo: bool = False,
+    redo_cut: bool = False,
     jobs: int | None = None,
     budget: float | None = None,
     cell_limit: float | None = None,
@@ -137,6 +154,8 @@ def run_cells(
     setup : {"full", "quick"}
     redo : bool
         Run cells again whose record is of another version of the code.
+    redo_cut : bool
+        Run cells again, once, whose search or fit was ended by its time limit.
     jobs : int, optional
         Threads of each fit.
     budget : float, optional
@@ -168,7 +187,9 @@ def run_cells(
     new: list[Record] = []
     passed: set[Key] = set()
     while True:
-        todo = cells_to_do(datasets, methods, n_trials, records, setup=setup, redo=redo)
+        todo = cells_to_do(
+            datasets, methods, n_trials, records, setup=setup, redo=redo, redo_cut=redo_cut
+        )
         todo = [
             cell
             for cell in todo
@@ -182,8 +203,8 @@ def run_cells(
         total, remaining = len(new) + len(todo), min(sum(c.seconds for c in todo), left())
         with results.claim(key) as is_ours:
             records = results.read()  # another run may have finished it meanwhile
-            if not is_ours or key in finished(records, methods, redo):
-                passed.add(key)
+            passed.add(key)  # once a run, even if it is cut again
+            if not is_ours or key in finished(records, methods, redo, redo_cut):
                 continue
             watch(Progress(len(new), total, cell, remaining, None))
             record = run_cell(

@@ -1,8 +1,8 @@
 """What is here: one cell of the comparison - a dataset, a method, a trial - from data to figures.
 
 Trial t: the examples are permuted by `numpy.random.default_rng(t)`, the first half trains and the
-rest tests. Parameters come from a 3-fold search by average precision inside the training half;
-test data are looked at once, by the fitted model.
+rest tests. Parameters come from a search inside the training half (`search.py`); test data are
+looked at once, by the fitted model.
 """
 
 import math
@@ -20,18 +20,13 @@ from threadpoolctl import threadpool_limits
 
 from prml.baselines import break_ties_by_label
 from prml.bench import provenance
-from prml.bench.methods import Method, Parameters, Setting
+from prml.bench.methods import Method, Setting
 from prml.bench.results_file import Record
+from prml.bench.search import quick_grid, search
 from prml.metrics import SIX, evaluate
-from prml.model_selection import MultilabelStratifiedKFold
 
 # How the features are prepared, for every method alike; "none" where not listed.
 SCALES = {"eurlex": "unit", "mediamill": "standard", "emotions": "standard", "flags": "standard"}
-N_FOLDS = 3
-SEARCH_METRIC = "average_precision"
-MAX_SEARCH_ROWS = 5000  # "part of the training points", as the paper has it
-MAX_SEARCH_ENTRIES = 2_500_000  # of Y: with thousands of labels fewer rows, but not too few
-FEWEST_SEARCH_ROWS = 500
 SEARCH_SHARE = 0.6  # of a cell's time limit, at most; the rest is for the last fit
 N_NOTES = 3
 
@@ -70,15 +65,6 @@ class Halves(NamedTuple):
     Y_test: sp.csr_matrix
 
 
-class Searched(NamedTuple):
-    """What the search chose, its mean score, and how much it could try."""
-
-    parameters: Parameters
-    score: float | None
-    n_tried: int
-    n_rows: int
-
-
 def load_data(name: str) -> Data:
     """A dataset of `prml.datasets`, with the scaling that every method gets."""
     from prml.datasets import load_dataset
@@ -113,56 +99,6 @@ def halves(data: Data, trial: int) -> Halves:
         X_train = scaler.fit_transform(X_train)
         X_test = scaler.transform(X_test)
     return Halves(X_train, data.Y[train], X_test, data.Y[test])
-
-
-def search(
-    method: Method,
-    X: Any,
-    Y: sp.csr_matrix,
-    *,
-    seed: int,
-    jobs: int | None = None,
-    seconds: float | None = None,
-    grid: tuple[Parameters, ...] | None = None,
-) -> Searched:
-    """Choose the parameters by 3-fold cross-validation on (X, Y).
-
-    Out of time, the best of what was tried is chosen; the first entry is always tried.
-    """
-    grid = method.grid if grid is None else grid
-    if len(grid) == 1:
-        return Searched(grid[0], None, 1, 0)
-    end = math.inf if seconds is None else time.perf_counter() + seconds
-    most = min(MAX_SEARCH_ROWS, max(MAX_SEARCH_ENTRIES // Y.shape[1], FEWEST_SEARCH_ROWS))
-    if X.shape[0] > most:
-        rows = np.random.default_rng([seed, 1]).permutation(X.shape[0])[:most]
-        X, Y = X[rows], Y[rows]
-    folds = list(MultilabelStratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, Y))
-    best: tuple[float, Parameters] = (-math.inf, grid[0])
-    n_tried = 0
-    longest = 0.0
-    for parameters in grid:
-        now = time.perf_counter()
-        if n_tried and now + longest > end:
-            continue  # a dearer entry than any so far may follow, but so may a cheaper one
-        limit = None if seconds is None else max(end - now, 1.0) / N_FOLDS
-        setting = Setting(Y.shape[1], seed, jobs, limit, searching=True)
-        scores = []
-        for train, test in folds:
-            model = method.build(parameters, setting).fit(X[train], Y[train])
-            table = evaluate(Y[test], model.decision_function(X[test]), metrics=[SEARCH_METRIC])
-            scores.append(table[SEARCH_METRIC])
-        n_tried += 1
-        longest = max(longest, time.perf_counter() - now)
-        mean = float(np.mean(scores))
-        if mean > best[0]:
-            best = (mean, parameters)
-    return Searched(best[1], best[0] if math.isfinite(best[0]) else None, n_tried, X.shape[0])
-
-
-def quick_grid(method: Method) -> tuple[Parameters, ...]:
-    """The first two entries: enough to walk every line of a search."""
-    return method.grid[:2]
 
 
 def run_cell(
@@ -240,6 +176,7 @@ def _fit_and_score(data, method, trial, setup, jobs, seconds) -> Record:
         "fit_seconds": round(fit_seconds, 3),
         "search": {
             "tried": found.n_tried,
+            "beyond": found.n_beyond,
             "of": len(quick_grid(method) if setup == "quick" else method.grid),
             "rows": found.n_rows,
             "score": found.score,

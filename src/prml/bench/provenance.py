@@ -12,8 +12,8 @@ import prml
 
 # What decides every figure. The command line, the reports and the formats of files do not.
 COMMON = (
-    "base.py", "bench/protocol.py", "metrics", "model_selection/split_loops.py",
-    "model_selection/splits.py", "targets.py",
+    "base.py", "bench/protocol.py", "bench/search.py", "metrics",
+    "model_selection/split_loops.py", "model_selection/splits.py", "targets.py",
 )  # fmt: skip
 BASELINES = ("baselines", "bench/yardsticks.py", "loops/jit.py", "loops/rows.py")
 FAMILY = (

@@ -35,6 +35,17 @@ def key_of(record: Record) -> Key:
     return Key(record["dataset"], record["method"], int(record["trial"]), record["setup"])
 
 
+def search_was_cut(record: Record) -> bool:
+    """Whether entries of the grid had no time."""
+    search = record.get("search", {})
+    return search.get("tried", 0) + search.get("beyond", 0) < search.get("of", 0)
+
+
+def fit_was_cut(record: Record) -> bool:
+    """Whether the time limit ended the last fit before its tolerance."""
+    return record.get("stopped_by") == "time limit"
+
+
 class ResultsFile:
     """Finished cells on disk.
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from prml.bench.methods import METHODS
 from prml.bench.paper_figures import PAPER_DATASETS, PAPER_METHODS, printed_row
-from prml.bench.results_file import Record
+from prml.bench.results_file import Record, fit_was_cut, search_was_cut
 from prml.datasets.atomic_file import replacing
 from prml.metrics import METRICS, SIX
 
 SHORT_TITLES = ("HL", "1-err", "Cov", "RL", "AP", "AUC")
-OPEN_GAP = 0.02  # twice the loosest gap that a last fit is asked for
 MARK = "†"  # a row whose trials were made by more than one version of the code
 
 
@@ -24,7 +23,8 @@ MARK = "†"  # a row whose trials were made by more than one version of the cod
 class Row:
     """One dataset and method over its trials; metrics in the order of `prml.metrics.SIX`.
 
-    `codes` are the versions of the code behind it: more than one is shown wherever the row is.
+    `seconds` is the median, which a machine that was busy once does not move. `codes` are the
+    versions of the code behind it: more than one is shown wherever the row is.
     """
 
     dataset: str
@@ -82,31 +82,19 @@ def _row(dataset: str, method: str, cells: Sequence[Record]) -> Row:
     mean = values.mean(axis=0) if n else np.full(len(SIX), np.nan)
     std = values.std(axis=0, ddof=1) if n > 1 else np.zeros(len(SIX))
     peaks = [cell["peak_mb"] for cell in good if cell.get("peak_mb") is not None]
-    cut = [
-        c for c in good if c.get("search", {}).get("tried", 0) < c.get("search", {}).get("of", 0)
-    ]
     return Row(
         dataset,
         method,
         tuple(mean.tolist()),
         tuple(std.tolist()),
         n,
-        float(np.mean([cell["seconds"] for cell in good])) if n else math.nan,
+        float(np.median([cell["seconds"] for cell in good])) if n else math.nan,
         max(peaks) if peaks else None,
         tuple(sorted({str(cell.get("code")) for cell in good})),
-        len(cut),
-        sum(_was_cut(cell) for cell in good),
+        sum(map(search_was_cut, good)),
+        sum(map(fit_was_cut, good)),
         len(cells) - n,
     )
-
-
-def _was_cut(cell: Record) -> bool:
-    """Whether the last fit ended before its tolerance."""
-    if cell.get("stopped_by") == "time limit":
-        return True
-    gap = cell.get("gap")
-    is_certificate = not cell["method"].startswith("LEML")  # whose bound knows no rank
-    return is_certificate and gap is not None and gap > OPEN_GAP
 
 
 def _number(value: object) -> float:

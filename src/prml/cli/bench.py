@@ -40,9 +40,10 @@ def with_run_options(command: Callable) -> Callable:
     @click.option("--jobs", type=int, default=1, show_default=True, help="Threads of each fit.")
     @click.option("--quick", is_flag=True, help="Two settings a search; kept apart in the results.")
     @click.option("--redo", is_flag=True, help="Run again what another version of the code did.")
+    @click.option("--redo-cut", is_flag=True, help="Run again what a time limit cut short.")
     @wraps(command)
     def wrapped(
-        *args: Any, methods, trials, budget, cell_limit, jobs, quick, redo, **others: Any
+        *args: Any, methods, trials, budget, cell_limit, jobs, quick, redo, redo_cut, **others: Any
     ) -> Any:
         run = {
             "methods": methods,
@@ -52,6 +53,7 @@ def with_run_options(command: Callable) -> Callable:
             "jobs": jobs,
             "setup": "quick" if quick else "full",
             "redo": redo,
+            "redo_cut": redo_cut,
         }
         return command(*args, run=run, **others)
 
