@@ -1,13 +1,14 @@
 """What is here: the search inside a training half, and what it may leave out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from tests.bench.slow_run import paused, tiny_data
 
 from prml.bench.methods import METHODS, Method, grid
 from prml.bench.protocol import halves
-from prml.bench.search import First, is_beyond_a_fall, search
+from prml.bench.search import N_FOLDS, First, is_beyond_a_fall, search
 from prml.bench.yardsticks import MultiOutputRidge
 from prml.datasets import load_debtags
 
@@ -49,58 +50,57 @@ def test_search_takes_fewer_rows_where_labels_are_thousands(monkeypatch):
         assert found.n_rows == expected
 
 
-class Planned:
-    """A model that scores as its parameters say: a share of the labels is ranked right."""
-
-    def __init__(self, quality):
-        self.quality = quality
-
-    def fit(self, X, y):
-        return self
-
-    def decision_function(self, X):
-        truth = np.asarray(X)[:, :4] > 0
-        noise = np.random.default_rng(0).normal(size=truth.shape)
-        return self.quality * truth + noise
-
-
-def planned(quality: dict, entries: tuple) -> tuple[Method, list]:
-    """A method whose entry has the quality of its C, and the list of what was fitted."""
+def search_with_scores(monkeypatch, scores: dict):
+    """A search over C whose folds have these scores; what it found, and how many folds each had."""
     fitted = []
 
     def build(parameters, setting):
-        fitted.append(parameters)
-        return Planned(quality[tuple(parameters.values())])
+        fitted.append(parameters["C"])
+        return METHODS["ridge"].build({"alpha": 1.0}, setting)
 
-    return Method("planned", "", "user", build, entries), fitted
+    def evaluate(Y, predicted, metrics):
+        C = fitted[-1]
+        return {metrics[0]: scores[C][fitted.count(C) - 1]}
 
-
-def examples(n: int = 90):
-    X = np.random.default_rng(1).normal(size=(n, 4))
-    return X, sp.csr_matrix((X > 0).astype(float))
-
-
-def test_entries_far_below_the_best_have_one_fold_and_nothing_follows_beyond_them():
-    quality = {(1.0,): 9.0, (0.1,): 8.0, (10.0,): 0.0, (100.0,): 20.0, (0.01,): 7.9}
-    method, fitted = planned(quality, grid(C=[C for (C,) in quality]))
-    found = search(method, *examples(), seed=0)
-    assert found.parameters == {"C": 1.0} and (found.n_tried, found.n_beyond) == (4, 1)
-    counts = {C: sum(p == {"C": C} for p in fitted) for (C,) in quality}
-    assert counts == {1.0: 3, 0.1: 3, 10.0: 1, 100.0: 0, 0.01: 3}
+    monkeypatch.setattr("prml.bench.search.evaluate", evaluate)
+    parts = halves(tiny_data(), 0)
+    method = Method("planned", "", "user", build, grid(C=scores))
+    found = search(method, parts.X_train, parts.Y_train, seed=0)
+    return found, {C: fitted.count(C) for C in scores}
 
 
-def test_search_that_leaves_out_chooses_as_one_that_does_not(monkeypatch):
-    """On real fits: the same entry and score with every fold of every entry."""
+def test_entries_far_below_the_best_have_one_fold_and_nothing_follows_beyond_them(monkeypatch):
+    scores = {1.0: [0.6, 0.6, 0.6], 0.1: [0.58] * 3, 10.0: [0.56], 100.0: [], 0.01: [0.575] * 3}
+    found, n_folds = search_with_scores(monkeypatch, scores)
+    assert found.parameters == {"C": 1.0} and found.score == pytest.approx(0.6)
+    assert (found.n_tried, found.n_beyond) == (4, 1)
+    assert n_folds == {1.0: 3, 0.1: 3, 10.0: 1, 100.0: 0, 0.01: 3}
+
+
+def test_an_entry_that_is_a_little_below_on_the_first_fold_may_win(monkeypatch):
+    scores = {1.0: [0.6, 0.6, 0.6], 0.1: [0.571, 0.64, 0.63], 0.01: [0.55, 0.6, 0.6]}
+    found, n_folds = search_with_scores(monkeypatch, scores)
+    assert found.parameters == {"C": 0.1}
+    assert n_folds == {1.0: 3, 0.1: 3, 0.01: 3}  # .021 below the winner's first fold
+
+
+@pytest.mark.parametrize("name", ["ridge", "logistic"])
+def test_search_that_leaves_out_chooses_as_one_that_does_not(monkeypatch, name):
     data = load_debtags()
-    X, Y = data.X[:600], data.Y[:600]
-    for name in ("ridge", "logistic", "PrBR-theta"):
-        found = search(METHODS[name], X, Y, seed=0)
-        with monkeypatch.context() as patched:
-            patched.setattr("prml.bench.search.FAR_BELOW", np.inf)
-            whole = search(METHODS[name], X, Y, seed=0)
-        assert whole.n_tried == len(METHODS[name].grid) and whole.n_beyond == 0
-        assert found.n_tried + found.n_beyond == whole.n_tried
-        assert (found.parameters, found.score) == (whole.parameters, whole.score)
+    X, Y = data.X[:400], data.Y[:400, :20]
+    fits = []
+
+    def build(parameters, setting):
+        fits.append(parameters)
+        return METHODS[name].build(parameters, setting)
+
+    method = replace(METHODS[name], build=build)
+    found, n_fits = search(method, X, Y, seed=0), len(fits)
+    monkeypatch.setattr("prml.bench.search.FAR_BELOW", np.inf)
+    whole = search(method, X, Y, seed=0)
+    assert len(fits) - n_fits == N_FOLDS * len(method.grid) > n_fits
+    assert (found.parameters, found.score) == (whole.parameters, whole.score)
+    assert found.n_tried + found.n_beyond == whole.n_tried
 
 
 @pytest.mark.parametrize(
