@@ -26,8 +26,8 @@ def test_search_picks_the_best_entry_and_sees_no_test_row():
     grid = ({"alpha": 1e6}, {"alpha": 1.0}, {"alpha": 1e8})
     spy = Method("spy", "", "user", lambda p, s: Spy(**p), grid)
     found = search(spy, parts.X_train, parts.Y_train, seed=0)
-    assert found.parameters == {"alpha": 1.0} and found.n_tried == 3
-    assert len(seen) == 3 + 3 + 1  # the last is far below on its first fold
+    assert found.parameters == {"alpha": 1.0} and (found.n_tried, found.n_beyond) == (2, 1)
+    assert len(seen) == 3 + 1
     train_rows = {tuple(row) for row in parts.X_train}
     assert all(tuple(row) in train_rows for X in seen for row in X)
 
@@ -73,15 +73,15 @@ def test_entries_far_below_the_best_have_one_fold_and_nothing_follows_beyond_the
     scores = {1.0: [0.6, 0.6, 0.6], 0.1: [0.58] * 3, 10.0: [0.56], 100.0: [], 0.01: [0.575] * 3}
     found, n_folds = search_with_scores(monkeypatch, scores)
     assert found.parameters == {"C": 1.0} and found.score == pytest.approx(0.6)
-    assert (found.n_tried, found.n_beyond) == (4, 1)
+    assert (found.n_tried, found.n_beyond) == (4, 1)  # 100 lies beyond 10
     assert n_folds == {1.0: 3, 0.1: 3, 10.0: 1, 100.0: 0, 0.01: 3}
 
 
 def test_an_entry_that_is_a_little_below_on_the_first_fold_may_win(monkeypatch):
-    scores = {1.0: [0.6, 0.6, 0.6], 0.1: [0.571, 0.64, 0.63], 0.01: [0.55, 0.6, 0.6]}
+    scores = {0.01: [0.569], 1.0: [0.6, 0.6, 0.6], 0.1: [0.571, 0.64, 0.63]}
     found, n_folds = search_with_scores(monkeypatch, scores)
-    assert found.parameters == {"C": 0.1}
-    assert n_folds == {1.0: 3, 0.1: 3, 0.01: 3}  # .021 below the winner's first fold
+    assert found.parameters == {"C": 0.1} and found.n_tried == 3
+    assert n_folds == {0.01: 1, 1.0: 3, 0.1: 3}
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic"])
@@ -114,7 +114,8 @@ def test_search_that_leaves_out_chooses_as_one_that_does_not(monkeypatch, name):
     ],
 )
 def test_what_lies_beyond_a_fall(entry, is_left_out):
-    tried = [First({"C": 0.1, "on": True}, 0.6, False), First({"C": 1.0, "on": True}, 0.5, True)]
+    tried = [First({"C": 0.1, "on": True}, 0.6), First({"C": 1.0, "on": True}, 0.5)]
     assert is_beyond_a_fall(entry, tried) is is_left_out
-    assert not is_beyond_a_fall(entry, tried[1:])  # one score is no fall
-    assert not is_beyond_a_fall(entry, [first._replace(is_far_below=False) for first in tried])
+    better = First({"C": 0.1, "on": False}, 0.6)
+    assert not is_beyond_a_fall(entry, [better, tried[1]])  # one score of a line is no fall
+    assert not is_beyond_a_fall(entry, [tried[0], tried[1]._replace(score=0.58)])  # not far

@@ -105,6 +105,8 @@ def _ml2(parameters: Parameters, setting: Setting) -> Any:
         max_time=setting.seconds,
         random_state=setting.seed,
         n_landmarks=1000 if setting.searching else 2000,
+        tol=1e-2 if setting.searching else 1e-3,
+        qp_tol=1e-3 if setting.searching else 1e-4,
     )
 
 

@@ -1,8 +1,9 @@
 """What is here: the search inside a training half - which parameters a method gets.
 
 Three folds, by average precision. What cannot win is left early, so that a whole grid costs about
-as much as its good entries: an entry far below the best one on the first fold is not tried on the
-others, and where the scores have fallen that far along one parameter, they are not followed on.
+as much as its good entries: all are tried on the first fold, but where the scores have fallen far
+below the best along one parameter, they are not followed on; only those near the best are tried on
+the other folds.
 """
 
 import math
@@ -31,8 +32,8 @@ FAR_BELOW = 0.03
 class Searched(NamedTuple):
     """What the search chose, its mean score, and how it came to that.
 
-    `n_tried` entries were fitted, `n_beyond` not, as they lie beyond a fall; what is missing to the
-    whole grid had no time.
+    `n_tried` entries were judged, `n_beyond` left out as they lie beyond a fall; what is missing to
+    the whole grid had no time.
     """
 
     parameters: Parameters
@@ -43,11 +44,11 @@ class Searched(NamedTuple):
 
 
 class First(NamedTuple):
-    """How an entry did on the first fold, and whether that was far below the best one there."""
+    """How an entry did on the first fold."""
 
     parameters: Parameters
     score: float
-    is_far_below: bool
+    seconds: float = 0.0
 
 
 def search(
@@ -73,34 +74,47 @@ def search(
         rows = np.random.default_rng([seed, 1]).permutation(X.shape[0])[:most]
         X, Y = X[rows], Y[rows]
     folds = list(MultilabelStratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, Y))
-    best, best_scores = grid[0], [-math.inf]
-    first_fold: list[First] = []
-    n_tried = n_beyond = 0
-    longest = 0.0
+    tried: list[First] = []
+    n_beyond = 0
+
+    def fold_score(parameters: Parameters, fold: int) -> float:
+        limit = None if seconds is None else max(end - time.perf_counter(), 1.0) / N_FOLDS
+        setting = Setting(Y.shape[1], seed, jobs, limit, searching=True)
+        train, test = folds[fold]
+        model = method.build(parameters, setting).fit(X[train], Y[train])
+        table = evaluate(Y[test], model.decision_function(X[test]), metrics=[SEARCH_METRIC])
+        return table[SEARCH_METRIC]
+
     for parameters in grid:
-        if is_beyond_a_fall(parameters, first_fold):
+        if is_beyond_a_fall(parameters, tried):
             n_beyond += 1
             continue
         now = time.perf_counter()
-        if n_tried and now + longest > end:
+        if tried and now + max(first.seconds for first in tried) > end:
             continue  # a dearer entry than any so far may follow, but so may a cheaper one
-        limit = None if seconds is None else max(end - now, 1.0) / N_FOLDS
-        setting = Setting(Y.shape[1], seed, jobs, limit, searching=True)
-        scores: list[float] = []
-        for train, test in folds:
-            model = method.build(parameters, setting).fit(X[train], Y[train])
-            table = evaluate(Y[test], model.decision_function(X[test]), metrics=[SEARCH_METRIC])
-            scores.append(table[SEARCH_METRIC])
-            is_far_below = scores[0] < best_scores[0] - FAR_BELOW
-            if is_far_below:
-                break
-        first_fold.append(First(parameters, scores[0], is_far_below))
-        n_tried += 1
-        longest = max(longest, time.perf_counter() - now)
-        if len(scores) == N_FOLDS and np.mean(scores) > np.mean(best_scores):
-            best, best_scores = parameters, scores
-    score = float(np.mean(best_scores))
-    return Searched(best, score if math.isfinite(score) else None, n_tried, n_beyond, X.shape[0])
+        score = fold_score(parameters, 0)
+        tried.append(First(parameters, score, time.perf_counter() - now))
+
+    finalists = sorted((first for first in tried if not is_far_below(first, tried)), key=_rank)
+    best, best_score, n_late = finalists[0].parameters, -math.inf, 0
+    for first in finalists:
+        rest = range(1, N_FOLDS)
+        if best_score > -math.inf and time.perf_counter() + len(rest) * first.seconds > end:
+            n_late += 1
+            continue
+        mean = float(np.mean([first.score, *(fold_score(first.parameters, f) for f in rest)]))
+        if mean > best_score:
+            best, best_score = first.parameters, mean
+    score_found = best_score if math.isfinite(best_score) else None
+    return Searched(best, score_found, len(tried) - n_late, n_beyond, X.shape[0])
+
+
+def _rank(first: First) -> float:
+    return -first.score
+
+
+def is_far_below(first: First, tried: Sequence[First]) -> bool:
+    return first.score < max(other.score for other in tried) - FAR_BELOW
 
 
 def is_beyond_a_fall(entry: Parameters, tried: Sequence[First]) -> bool:
@@ -109,10 +123,7 @@ def is_beyond_a_fall(entry: Parameters, tried: Sequence[First]) -> bool:
     Examples
     --------
     >>> from prml.bench.search import First, is_beyond_a_fall
-    >>> tried = [
-    ...     First({"C": 0.1, "loss": "hinge"}, 0.6, False),
-    ...     First({"C": 1, "loss": "hinge"}, 0.5, True),
-    ... ]
+    >>> tried = [First({"C": 0.1, "loss": "hinge"}, 0.6), First({"C": 1, "loss": "hinge"}, 0.5)]
     >>> is_beyond_a_fall({"C": 20, "loss": "hinge"}, tried)
     True
     >>> is_beyond_a_fall({"C": 0.01, "loss": "hinge"}, tried)
@@ -126,7 +137,7 @@ def is_beyond_a_fall(entry: Parameters, tried: Sequence[First]) -> bool:
         line = [first for first in tried if first.parameters | {name: value} == entry]
         for low in line:
             there = low.parameters[name]
-            if low.is_far_below and any(
+            if is_far_below(low, tried) and any(
                 high.score > low.score
                 and (high.parameters[name] < there < value or value < there < high.parameters[name])
                 for high in line
