@@ -14,7 +14,7 @@ from prml.baselines.kernel_features import (
     mean_distance,
     rbf_features,
 )
-from prml.baselines.support_regression import support_regression
+from prml.baselines.support_regression import SharedFactor, support_regression
 from prml.monitor import Monitor
 
 
@@ -66,6 +66,17 @@ def test_bound_holds_at_every_step():
     assert len(monitor.history) > 3
     for record in monitor.history:
         assert record["dual_objective"] <= best * (1 + 1e-7) <= record["objective"] * (1 + 1e-6)
+
+
+def test_step_solves_the_normal_equations_of_every_label():
+    Phi, _ = problem(3, n=20, r=6, L=3)
+    rng = np.random.default_rng(3)
+    weights, rhs = rng.uniform(0, 2, size=20), rng.normal(size=(6, 3))
+    on_kink = [np.arange(0), np.arange(4), np.arange(15)]  # none, fewer and more than features
+    found = SharedFactor.build(Phi, weights).solve(rhs, 5.0, on_kink)
+    for i, rows in enumerate(on_kink):
+        normal = np.eye(6) + (Phi.T * weights) @ Phi + 5.0 * Phi[rows].T @ Phi[rows]
+        np.testing.assert_allclose(normal @ found[:, i], rhs[:, i], atol=1e-10)
 
 
 def test_callback_ends_it():

@@ -4,34 +4,35 @@
                           + C2 sum_jl max(0, -s_jl f_jl),       f = Phi theta, s = sign of mu
 
 One tube for all labels of an example (Perez-Cruz et al. 2002; Hou, Geng & Zhang 2016). Iteratively
-reweighted least squares: the tube enters as weights C1 (1 - eps / |mu_j - f_j|), the least squares
-problems are solved by conjugate gradients, a label at a time but all together, and a step that
+reweighted least squares: the tube enters as weights C1 (1 - eps / |mu_j - f_j|), and a step that
 does not lower the objective is halved. The kink of the sign term is met by its multipliers
 t in [0, C2]: t = clip(t0 - rho s f) with the previous t0, so that rho need not be large and the
 solution keeps no trace of the smoothing.
+
+The least squares problems of all labels share I + Phi' diag(weights) Phi = R R', factorised once,
+and differ by the examples that lie on the kink of the label, mostly few: with G = Phi R^-T a
+label's matrix is R (I + rho G_A' G_A) R', A being those examples, and the middle is inverted on its
+shorter side.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve, solve_triangular
 
-from prml.baselines.newton_cg import backtrack, conjugate_gradient, inner
+from prml.baselines.newton_cg import backtrack, inner
 from prml.monitor import Monitor
 
 # Curvature rho that a sign on its kink is given at first, in units of C1 (at least C2, for a
 # multiplier has to be able to cross its range), and its growth with each update of the multipliers.
-# A small one keeps the least squares problems well conditioned (their preconditioner knows the tube
-# only), a large one makes the multipliers settle in few rounds.
+# A small one puts many examples on their kinks, whose systems are then large; a large one makes
+# steps that are halved often.
 SIGN_CURVATURE = 10.0
 SIGN_CURVATURE_GROWTH = 1.5
 LARGEST_SIGN_CURVATURE = 1e4
-CG_TOL = 0.1
-MAX_CG = 60
-# The preconditioner is factorised again when CG gets slower than this.
-SLOW_CG = 20
+# The shared matrix is factorised again when an example's weight has changed by this part of C1.
+STALE_WEIGHT = 0.1
 
 
 class Regression(NamedTuple):
@@ -97,6 +98,13 @@ class Problem(NamedTuple):
             return state.tube_force
         return state.tube_force + self.sign * state.multipliers
 
+    def on_kink(self, state: State) -> list[np.ndarray]:
+        """The examples of each label whose multiplier is strictly inside [0, C2]."""
+        if self.C2 == 0:
+            return []
+        inside = (state.multipliers > 0) & (state.multipliers < self.C2)
+        return [np.flatnonzero(label) for label in inside.T]
+
     def dual(self, state: State, pulled: np.ndarray) -> float:
         """Value of the dual at the forces of a state; `pulled` is Phi' of their sum.
 
@@ -111,6 +119,43 @@ class Problem(NamedTuple):
             - self.epsilon * size.sum()
             - np.vdot(pulled, pulled) / 2
         )
+
+
+class SharedFactor(NamedTuple):
+    """R, lower triangular, with R R' = I + Phi' diag(weights) Phi, and G = Phi R^-T."""
+
+    weights: np.ndarray
+    R: np.ndarray
+    G: np.ndarray
+
+    @classmethod
+    def build(cls, Phi: np.ndarray, weights: np.ndarray) -> "SharedFactor":
+        """Factorise what the least squares problems of all labels have in common."""
+        normal = (Phi.T * weights) @ Phi
+        normal[np.diag_indices_from(normal)] += 1.0
+        R = cholesky(normal, lower=True, overwrite_a=True)
+        return cls(weights, R, solve_triangular(R, Phi.T, lower=True).T)
+
+    def is_stale(self, weights: np.ndarray, C1: float) -> bool:
+        """Whether these weights are far from those that were factorised."""
+        return bool(np.abs(weights - self.weights).max() > STALE_WEIGHT * C1)
+
+    def solve(self, rhs: np.ndarray, rho: float, on_kink: list[np.ndarray]) -> np.ndarray:
+        """Solve R (I + rho G_A' G_A) R' x = rhs for each label, A being its part of `on_kink`."""
+        inside = solve_triangular(self.R, rhs, lower=True)
+        for i, rows in enumerate(on_kink):
+            if len(rows) == 0:
+                continue
+            G_A = self.G[rows]
+            if len(rows) <= rhs.shape[0]:  # (I + rho G'G)^-1 = I - G' (I / rho + G G')^-1 G
+                small = G_A @ G_A.T
+                small[np.diag_indices_from(small)] += 1.0 / rho
+                inside[:, i] -= G_A.T @ solve(small, G_A @ inside[:, i], assume_a="pos")
+            else:
+                small = rho * (G_A.T @ G_A)
+                small[np.diag_indices_from(small)] += 1.0
+                inside[:, i] = solve(small, inside[:, i], assume_a="pos")
+        return solve_triangular(self.R, inside, lower=True, trans="T")
 
 
 def support_regression(
@@ -170,7 +215,7 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
     signs = problem.C2 > 0
     theta, f = np.zeros((Phi.shape[1], problem.mu.shape[1])), np.zeros_like(problem.mu)
     t0 = np.zeros_like(f) if signs else np.zeros((1, 1))
-    factor, cg_iterations, bound = None, 0, -np.inf
+    shared, bound = None, -np.inf
     while True:
         state = problem.state(theta, f, t0)
         pulled = Phi.T @ problem.force(state)
@@ -183,16 +228,10 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
             t0, problem = state.multipliers, problem.stiffened()
             state = problem.state(theta, f, t0)
             gradient = theta - Phi.T @ problem.force(state)
-        if factor is None or cg_iterations > SLOW_CG:
-            factor = _normal_factor(Phi, state.weights)
-        direction, cg_iterations = conjugate_gradient(
-            _least_squares_product(problem, Phi, state),
-            -gradient,
-            axis=0,
-            tol=CG_TOL,
-            max_iter=MAX_CG,
-            precondition=partial(cho_solve, factor),
-        )
+        if shared is None or shared.is_stale(state.weights, problem.C1):
+            shared = None  # its memory is needed for the next one
+            shared = SharedFactor.build(Phi, state.weights)
+        direction = -shared.solve(gradient, problem.rho, problem.on_kink(state))
         along = Phi @ direction
 
         def value(step, state_at=problem.state, theta=theta, f=f, t0=t0, d=direction, along=along):
@@ -202,20 +241,3 @@ def _steps(problem: Problem, Phi: np.ndarray) -> Iterator[tuple[np.ndarray, floa
         slope = inner(gradient, direction, None)
         step = backtrack(value, np.full((1, 1), state.value), slope)
         theta, f = theta + step * direction, f + step * along
-
-
-def _least_squares_product(problem: Problem, Phi: np.ndarray, state: State):
-    """Return S -> S + Phi' ((weights + curvature of the signs) * (Phi S))."""
-    if problem.C2 == 0:
-        weights = state.weights[:, None]
-    else:
-        on_kink = (state.multipliers > 0) & (state.multipliers < problem.C2)
-        weights = state.weights[:, None] + problem.rho * on_kink
-    return lambda S: S + Phi.T @ (weights * (Phi @ S))
-
-
-def _normal_factor(Phi: np.ndarray, weights: np.ndarray):
-    """Cholesky factor of I + Phi' diag(weights) Phi."""
-    normal = (Phi.T * weights) @ Phi
-    normal[np.diag_indices_from(normal)] += 1.0
-    return cho_factor(normal, overwrite_a=True)
