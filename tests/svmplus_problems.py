@@ -6,7 +6,8 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from prml.loops.svmplus import Csr, Dense, Problem
+from prml.loops.rows import csr_rows, dense_rows
+from prml.loops.svmplus import Problem
 from prml.privileged import LabelFeatures
 from prml.targets import read_targets
 
@@ -77,9 +78,9 @@ def random_problem(
 
 def _rows(X, form, bias):
     if form == "dense":
-        return Dense(np.ascontiguousarray(X), bias)
+        return dense_rows(X, bias)
     rows = sp.csr_matrix(X)
-    return Csr(rows.data, rows.indices, rows.indptr, bias)
+    return csr_rows(rows.data, rows.indices, rows.indptr, bias)
 
 
 def exact_objective(problem, explicit):

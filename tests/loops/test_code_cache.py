@@ -4,10 +4,15 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from numba.core.caching import IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 
+from prml import PrBR, PrML
 from prml.loops.code_cache import NamedByContent
+from prml.loops.jit import DISABLED
 
 
 def two_at_once(Cache, folder):
@@ -104,3 +109,28 @@ assert n_loops > 10
 """
     for _ in range(2):  # the first process may have to compile
         subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("form", [np.ascontiguousarray, sp.csr_matrix])
+@pytest.mark.parametrize("Learner", [PrBR, PrML])
+def test_rows_that_may_not_be_written_to_use_the_same_code(Learner, form):
+    """What joblib and memory maps hand over would be compiled again, half a minute long."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    Y = (X @ rng.normal(size=(5, 4)) + rng.normal(size=(60, 4)) > 0).astype(int)
+    rows = form(X)
+    arrays = [rows.data, rows.indices, rows.indptr] if sp.issparse(rows) else [rows]
+    first = Learner(C=3.0, gamma2=0.1, random_state=0).fit(rows, Y)
+    n_versions = n_compiled()
+    for array in arrays:
+        array.flags.writeable = False
+    second = Learner(C=3.0, gamma2=0.1, random_state=0).fit(rows, Y)
+    assert n_compiled() == n_versions > 10
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+def n_compiled():
+    modules = [module for name, module in sys.modules.items() if name.startswith("prml.loops")]
+    things = {id(thing): thing for module in modules for thing in vars(module).values()}
+    return sum(len(t.overloads) for t in things.values() if isinstance(t, CPUDispatcher))

@@ -7,6 +7,7 @@ from tests.svmplus_problems import objective_and_violation, random_problem
 
 from prml.loops import newton
 from prml.loops import svmplus as loops
+from prml.loops.rows import dense_rows
 from prml.loops.teacher import scale_teacher
 from prml.solvers.svmplus import teacher_of
 
@@ -82,7 +83,7 @@ def test_sweep_without_a_teacher_is_dual_coordinate_descent_of_the_hinge_loss():
 
 def test_an_example_without_features_goes_to_the_bound_of_its_gradient():
     problem, _ = random_problem(1, bias=0.0)
-    X = loops.Dense(np.zeros((len(problem.rows), 6)), 0.0)
+    X = dense_rows(np.zeros((len(problem.rows), 6)), 0.0)
     problem = problem._replace(X=X, square=np.zeros(len(problem.rows)))
     alpha, beta, _, _, _ = swept(problem, np.arange(len(problem.rows)))
     assert np.isfinite(alpha).all() and np.isfinite(beta).all()

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from prml.base import MultilabelEstimator
 from prml.loops import svmplus as loops
 from prml.loops.jit import jit
-from prml.loops.rows import row_axpy, row_dot
+from prml.loops.rows import dense_rows, row_axpy, row_dot
 from prml.privileged import LabelFeatures
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
@@ -224,12 +224,12 @@ class StoppedPrML(MultilabelEstimator):
     def _w_step(self, training_set, problems, D, rngs, is_late) -> np.ndarray:
         """Eq. 6: every label by itself on the features D x."""
         rows = safe_sparse_dot(training_set.matrix, D[:, :-1].T, dense_output=True)
-        rows = np.ascontiguousarray(rows + D[:, -1], dtype=np.float64)
+        rows = np.asarray(rows + D[:, -1], dtype=np.float64)
         square = np.einsum("jk,jk->j", rows, rows)
         W = np.empty((len(D), len(problems)))
         for i, problem in enumerate(problems):
             placed = problem._replace(
-                X=loops.Dense(rows, 0.0),
+                X=dense_rows(rows, 0.0),
                 square=square[problem.rows],
                 omega=1.0 / float(self.gamma1),
                 centre=np.zeros(len(D) + 1),

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prml.loops.svmplus import Csr, Dense, Problem
+from prml.loops.rows import csr_rows, dense_rows
+from prml.loops.svmplus import Csr, Problem
 from prml.solvers.spectral import Factors
 from prml.solvers.training_set import TrainingSet
 
@@ -86,9 +87,9 @@ def counted(problem: Problem, count: int) -> Problem:
     """A label's problem `count` times, in sqrt(count) z."""
     X, divisor = problem.X, float(np.sqrt(count))
     if isinstance(X, Csr):
-        X = X._replace(data=X.data / divisor, bias=X.bias / divisor)
+        X = csr_rows(X.data / divisor, X.indices, X.indptr, X.bias / divisor)
     else:
-        X = Dense(X.values / divisor, X.bias / divisor)
+        X = dense_rows(X.values / divisor, X.bias / divisor)
     return problem._replace(
         X=X,
         cost=count * problem.cost,

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from prml.loops import svmplus as loops
-from prml.loops.svmplus import Dense, Problem
+from prml.loops.rows import dense_rows
+from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.coupled_rows import CoupledRows
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
@@ -107,13 +108,13 @@ class Alternation:
             X @ self.D[:, :-1].T if sp.issparse(X) else np.asarray(X) @ self.D[:, :-1].T,
             dtype=np.float64,
         )
-        rows = np.ascontiguousarray(rows + fit_intercept * self.D[:, -1])
+        rows = rows + fit_intercept * self.D[:, -1]
         square = np.einsum("jk,jk->j", rows, rows)
 
         def solve(i: int):
             plain = self.problems[i]
             problem = plain._replace(
-                X=Dense(rows, 0.0),
+                X=dense_rows(rows, 0.0),
                 square=square[plain.rows],
                 omega=1.0 / self.gamma1,
                 centre=np.zeros(len(self.D) + 1),

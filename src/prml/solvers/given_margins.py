@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prml.loops import svmplus as loops
+from prml.loops.rows import csr_rows, dense_rows
 from prml.loops.svmplus import Csr, Dense, Problem
 from prml.solvers.feasibility import lift_direction
 from prml.solvers.svmplus import RHO_BETA_OVER_ALPHA, Lift
@@ -100,9 +101,9 @@ def without_rows(problem: Problem) -> Problem:
     """The problem with no features: its margins are whatever the caller says."""
     X = problem.X  # the empty rows are of its type: no loop is compiled a second time
     if isinstance(X, Dense):
-        empty: Csr | Dense = Dense(X.values[:, :0], 0.0)
+        empty: Csr | Dense = dense_rows(X.values[:, :0], 0.0)
     else:
-        empty = Csr(X.data[:0], X.indices[:0], np.zeros_like(X.indptr), 0.0)
+        empty = csr_rows(X.data[:0], X.indices[:0], np.zeros_like(X.indptr), 0.0)
     return problem._replace(X=empty, centre=np.zeros(1), omega=1.0)
 
 

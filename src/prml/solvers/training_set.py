@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from prml.kernels import FeatureMap
+from prml.loops.rows import csr_rows, dense_rows
 from prml.loops.svmplus import Csr, Dense, Problem
 from prml.privileged import LabelFeatures, Teacher
 from prml.targets import Targets
@@ -62,9 +63,9 @@ class TrainingSet:
             if max(X.nnz, *X.shape) < 2**31:  # one compiled version serves all but giants
                 indices = indices.astype(np.int32, copy=False)
                 indptr = indptr.astype(np.int32, copy=False)
-            self.X: Csr | Dense = Csr(X.data, indices, indptr, bias)
+            self.X: Csr | Dense = csr_rows(X.data, indices, indptr, bias)
         else:
-            self.X = Dense(np.ascontiguousarray(X), bias)
+            self.X = dense_rows(X, bias)
         self.matrix = X
         self.squares = row_norms(X, squared=True).astype(np.float64) + bias
         self.n_samples, self.n_features = X.shape
