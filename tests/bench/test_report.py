@@ -77,14 +77,14 @@ def test_quick_cells_and_failures_do_not_count(records):
     assert "3, 1 failed" in markdown_table(summarise(records))
 
 
-def test_fits_cut_by_their_limit_are_told(records):
-    assert "Fits ended" not in markdown_table(summarise(records))
+def test_fits_and_searches_cut_by_their_limit_are_told(records):
+    assert "ended by their time limit" not in markdown_table(summarise(records))
     records.append(record("enron", "BR", 1, 0.9, stopped_by="time limit"))
     records.append(record("yeast", "PrML", 1, 0.9, stopped_by="time limit"))
-    assert (
-        "Fits ended by their time limit, with the trials: enron BR (1), yeast PrML (1)."
-        in markdown_table(summarise(records))
-    )
+    records.append(record("enron", "BR", 2, 0.9, search={"tried": 2, "beyond": 1, "of": 4}))
+    text = markdown_table(summarise(records))
+    assert "Fits ended by their time limit, with the trials: enron BR (1), yeast PrML (1)." in text
+    assert "Searches ended by their time limit, with the trials: enron BR (1)." in text
 
 
 def test_markdown_has_the_papers_figure_beside_and_the_best_in_bold(records):

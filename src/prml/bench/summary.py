@@ -119,6 +119,7 @@ def paper_table(rows: Iterable[Row]) -> list[dict]:
             "mean": [None if math.isnan(x) else round(x, 5) for x in row.mean],
             "std": [round(x, 5) for x in row.std],
             "n_trials": row.n_trials,
+            "n_cut_searches": row.n_cut_searches,
             "n_cut_fits": row.n_cut_fits,
             "code": list(row.codes),
         }
@@ -188,12 +189,14 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     notes = []
     if any(row.is_mixed for row in rows):
         notes.append(f"{MARK} trials of more than one version of the code.")
-    cut = [f"{row.dataset} {row.method}" for row in rows if row.n_cut_searches]
-    if cut:
-        notes.append(f"Searches ended by their time limit: {', '.join(cut)}.")
-    fits = [f"{row.dataset} {row.method} ({row.n_cut_fits})" for row in rows if row.n_cut_fits]
-    if fits:
-        notes.append(f"Fits ended by their time limit, with the trials: {', '.join(fits)}.")
+    counts = [
+        ("Searches", [row.n_cut_searches for row in rows]),
+        ("Fits", [row.n_cut_fits for row in rows]),
+    ]
+    for what, cut in counts:
+        names = [f"{r.dataset} {r.method} ({n})" for r, n in zip(rows, cut, strict=True) if n]
+        if names:
+            notes.append(f"{what} ended by their time limit, with the trials: {', '.join(names)}.")
     return notes
 
 
