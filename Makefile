@@ -12,7 +12,7 @@ demo: $(VENV)/.stamp-demo
 	$(BIN)/prml demo
 
 test: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The loops once more as plain Python: coverage sees them, and a numba bug cannot hide behind numba.
 test-nojit: $(VENV)/.stamp-dev
