@@ -13,7 +13,7 @@ from prml.distributed.centre import Centre, CentreCheckpoint, deal_labels
 from prml.distributed.in_process import InProcess
 from prml.distributed.part import Part, Settings
 from prml.distributed.traffic import expected_bytes, expected_evaluation, smaller_in_factors
-from prml.solvers import lowrank
+from prml.solvers import coupling
 from prml.solvers.certificate import certify
 from prml.solvers.feasibility import InfeasibleError
 from prml.solvers.lowrank import run_rounds, solve_low_rank
@@ -80,7 +80,7 @@ def test_any_dealing_of_labels_gives_the_iterates_of_one_machine(
 
 
 def test_blocks_relieve_as_one_machine_does(monkeypatch):
-    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
+    monkeypatch.setattr(coupling, "RELIEF_PAYS", 0.0)
     asked = []
     answer = Part.answer
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ from tests.solvers.test_certificate import training_set_of
 from prml import PrML
 from prml.loops import svmplus as loops
 from prml.monitor import Monitor
-from prml.solvers import lowrank, spectral
+from prml.solvers import coupling, lowrank, spectral
 from prml.solvers.feasibility import InfeasibleError
 from prml.solvers.label_state import CORRECTIONS
 
@@ -159,7 +159,7 @@ def test_all_of_the_excess_goes_where_no_multiplier_meets_its_bound():
 
 
 def test_relief_raises_the_lower_bound(monkeypatch):
-    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
+    monkeypatch.setattr(coupling, "RELIEF_PAYS", 0.0)
     case = make_case(7, n=200, d=10, n_labels=8, theta=2.0, C=0.1)
     rounds = after_rounds(case, 8)
     before, t = rounds.lower_bound()
@@ -205,8 +205,8 @@ def test_a_wrong_rho_is_put_right(start):
 @pytest.mark.parametrize("theta", [2.0, np.inf])
 def test_the_optimum_is_the_same_with_relief(monkeypatch, theta):
     case = make_case(9, n=80, d=8, n_labels=6, theta=theta, C=1.0)
-    monkeypatch.setattr(lowrank, "RELIEF_PAYS", 0.0)
-    monkeypatch.setattr(lowrank, "RELIEF_SHARE", 0.0)
+    monkeypatch.setattr(coupling, "RELIEF_PAYS", 0.0)
+    monkeypatch.setattr(coupling, "RELIEF_SHARE", 0.0)
     passes = []
     shed = lowrank.Splitting.shed
     monkeypatch.setattr(

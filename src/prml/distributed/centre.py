@@ -16,7 +16,7 @@ import numpy as np
 from prml.distributed.part import GIVES_ROWS, label_records
 from prml.distributed.traffic import Traffic, smaller_in_factors
 from prml.solvers.checkpoint import Checkpoint
-from prml.solvers.lowrank import Coupling, LowRankSolution, no_factors
+from prml.solvers.coupling import Coupling, LowRankSolution, no_factors
 from prml.solvers.spectral import Factors
 from prml.solvers.training_set import TrainingSet
 

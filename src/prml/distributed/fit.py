@@ -8,7 +8,8 @@ from prml.distributed.part import Settings
 from prml.distributed.sources import Held, gather_labels, is_elsewhere, read_elsewhere
 from prml.monitor import Monitor
 from prml.solvers.checkpoint import Checkpoint
-from prml.solvers.lowrank import LowRankSolution, run_rounds
+from prml.solvers.coupling import LowRankSolution
+from prml.solvers.lowrank import run_rounds
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 BLOCKS_A_THREAD = 4  # so that there is something to give to workers that join

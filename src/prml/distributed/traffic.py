@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prml.solvers.lowrank import DIRECTIONS
+from prml.solvers.coupling import DIRECTIONS
 
 BYTES = 8  # of a float64
 

@@ -13,8 +13,9 @@ from prml.estimators.privileged import PrivilegedEstimator
 from prml.monitor import Monitor
 from prml.solvers.alternating import solve_alternating
 from prml.solvers.checkpoint import SECONDS_BETWEEN_WRITES, Checkpoint
+from prml.solvers.coupling import LowRankSolution
 from prml.solvers.feasibility import InfeasibleError
-from prml.solvers.lowrank import LowRankSolution, solve_low_rank
+from prml.solvers.lowrank import solve_low_rank
 from prml.solvers.smooth.lowrank import (
     SmoothLowRankSolution,
     multipliers_in_ball,

@@ -25,11 +25,11 @@ from prml.loops.rows import dense_rows
 from prml.loops.svmplus import Problem
 from prml.monitor import Monitor, is_interrupt
 from prml.solvers.coupled_rows import CoupledRows
+from prml.solvers.coupling import LowRankSolution
 from prml.solvers.feasibility import InfeasibleError, is_feasible, lift_direction
 from prml.solvers.given_margins import TeacherFit, fit_teacher
 from prml.solvers.label_state import LabelState
 from prml.solvers.label_threads import LabelThreads
-from prml.solvers.lowrank import LowRankSolution
 from prml.solvers.spectral import Factors, scale_into_ball
 from prml.solvers.svmplus import record_bounds, relative_gap, solve_label
 from prml.solvers.training_set import Hyperparameters, TrainingSet

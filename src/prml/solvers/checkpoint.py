@@ -21,7 +21,7 @@ from prml.solvers.spectral import Factors
 from prml.solvers.training_set import Hyperparameters, TrainingSet
 
 if TYPE_CHECKING:
-    from prml.solvers.lowrank import Coupling, LowRankSolution
+    from prml.solvers.coupling import Coupling, LowRankSolution
 
 CHECKPOINT_FORMAT = 3  # 2 had one switch for the effort of the turns, 1 no offset of the teachers
 SECONDS_BETWEEN_WRITES = 5.0
