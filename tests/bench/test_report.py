@@ -177,6 +177,15 @@ def test_privileged_methods_use_the_nearest_labels(theta):
     assert {m.name for m in methods[-2:]} == {"LEML", "LEML-fair"}
 
 
+def test_a_finished_cell_of_one_study_is_not_taken_for_one_of_another():
+    settings = ({}, {"C": 0.01}, {"gamma2": 0.1}, {"theta": 2.0}, {"loss": "logistic"},
+                {"unit_rows": True})  # fmt: skip
+    names = [studies.privileged_methods((0,), 4, **s)[0].name for s in settings]
+    assert len(set(names)) == len(settings)
+    lines, _ = studies.privileged_rows([record("flags", name, 0, 0.3) for name in names])
+    assert list(lines) == sorted(name.removesuffix(", K=0") for name in names)
+
+
 def run(*arguments):
     return CliRunner().invoke(bench_command, list(map(str, arguments)), catch_exceptions=False)
 

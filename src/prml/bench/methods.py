@@ -110,7 +110,9 @@ def _ml2(parameters: Parameters, setting: Setting) -> Any:
     )
 
 
-def _privileged(name: str, **fixed: Any) -> Callable[[Parameters, Setting], Any]:
+def family_builder(name: str, **fixed: Any) -> Callable[[Parameters, Setting], Any]:
+    """Build PrBR or PrML with these parameters; `rank_share` of n_labels bounds the rank."""
+
     def build(parameters: Parameters, setting: Setting) -> Any:
         import prml
 
@@ -214,7 +216,7 @@ _TABLE = (
         "PrBR",
         "one SVM+ a label, theta = inf, solved",
         "paper",
-        _privileged("PrBR", theta=math.inf),
+        family_builder("PrBR", theta=math.inf),
         PAPER_GRID,
         effort=2,
     ),
@@ -222,7 +224,7 @@ _TABLE = (
         "PrML",
         "low-rank SVM+, theta = inf, solved",
         "paper",
-        _privileged("PrML", theta=math.inf, rank_share=0.9),
+        family_builder("PrML", theta=math.inf, rank_share=0.9),
         PAPER_GRID,
         effort=8,
     ),
@@ -285,7 +287,7 @@ _TABLE = (
         "PrBR-theta",
         "PrBR, theta = 2, loss and C searched",
         "family",
-        _privileged("PrBR", theta=2.0),
+        family_builder("PrBR", theta=2.0),
         THETA_GRID,
         effort=3,
     ),
@@ -293,7 +295,7 @@ _TABLE = (
         "PrML-theta",
         "PrML, theta = 2, loss and C searched",
         "family",
-        _privileged("PrML", theta=2.0),
+        family_builder("PrML", theta=2.0),
         LOW_RANK_THETA_GRID,
         effort=8,
     ),
@@ -308,7 +310,7 @@ _TABLE = (
         "logistic-newton",
         "one-vs-rest logistic regression with a free intercept: PrBR without a teacher, C searched",
         "family",
-        _privileged("PrBR", theta=1.0, loss="logistic", privileged=None),
+        family_builder("PrBR", theta=1.0, loss="logistic", privileged=None),
         grid(C=LOGISTIC_C),
         effort=2,
     ),

@@ -270,8 +270,9 @@ def report_command(output: Output, results: Path, out: Path | None, quick: bool)
 )  # fmt: skip
 @click.option("--theta", type=float, default=float("inf"), show_default=True)
 @click.option("--loss", default="hinge", show_default=True)
-@click.option("-C", "C", type=float, default=0.01, show_default=True)
+@click.option("-C", "C", type=float, default=0.001, show_default=True)
 @click.option("--gamma2", type=float, default=2.0, show_default=True)
+@click.option("--unit-rows", is_flag=True, help="Scale the rows of X to unit norm.")
 @with_results(FOLDER / "privileged.jsonl")
 @with_run_options
 @with_output
@@ -284,9 +285,13 @@ def privileged_command(
     loss: str,
     C: float,
     gamma2: float,
+    unit_rows: bool,
     results: Path,
 ) -> None:
-    """Study how many labels should comment on each label, as the paper's Figure 2."""
+    """Study how many labels should comment on each label, as the paper's Figure 2.
+
+    Each choice of the parameters is a line of the figure; one file holds several.
+    """
     from prml.bench import load_data
     from prml.bench.studies import DIMENSIONS, privileged_methods
 
@@ -294,7 +299,13 @@ def privileged_command(
         raise click.UsageError("--method has no meaning here: PrML is compared with LEML")
     data = load_data(dataset)
     methods = privileged_methods(
-        dimensions or DIMENSIONS, data.Y.shape[1], theta=theta, loss=loss, C=C, gamma2=gamma2
+        dimensions or DIMENSIONS,
+        data.Y.shape[1],
+        theta=theta,
+        loss=loss,
+        C=C,
+        gamma2=gamma2,
+        unit_rows=unit_rows,
     )
     _run(output, run, [data], results, methods)
 
