@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import Ridge
 from tests.bench.slow_run import paused, tiny_data
 
@@ -10,7 +11,7 @@ from prml.bench.methods import METHODS, Method, choose_methods, is_available
 from prml.bench.plan import cells_to_do, run_cells
 from prml.bench.protocol import Data, halves, run_cell
 from prml.bench.results_file import ResultsFile
-from prml.bench.yardsticks import MultiOutputRidge
+from prml.bench.yardsticks import LabelFrequency, MultiOutputRidge
 from prml.metrics import SIX
 
 CHEAP = ["BR", "LEML", "PrBR-theta", "ridge"]
@@ -154,3 +155,10 @@ def test_ridge_is_scikit_learns(shape, sparse):
     ours = MultiOutputRidge(alpha=2.0).fit(sp.csr_matrix(X) if sparse else X, Y)
     theirs = Ridge(alpha=2.0).fit(X, 2.0 * Y - 1.0)
     assert np.allclose(ours.decision_function(X), theirs.predict(X), atol=1e-9)
+
+
+def test_frequency_is_the_prior_whatever_the_features():
+    data = tiny_data()
+    ours = LabelFrequency().fit(data.X, data.Y).decision_function(data.X + 7.0) + 0.5
+    each = DummyClassifier(strategy="prior").fit(data.X, data.Y.toarray()).predict_proba(data.X)
+    np.testing.assert_allclose(ours, np.column_stack([label[:, 1] for label in each]))

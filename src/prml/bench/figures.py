@@ -23,7 +23,7 @@ SKY, PURPLE, GREY = "#56B4E9", "#CC79A7", "#6E6E6E"
 LOOKS = {
     "BR": (BLUE, "o"), "ECC": (SKY, "s"), "RAkEL": (GREEN, "D"), "LEML": (PURPLE, "v"),
     "ML2": (GREY, "P"), "PrBR": (ORANGE, "^"), "PrML": (RED, "*"), "logistic": (BLACK, "X"),
-    "ridge": (BLACK, "p"),
+    "ridge": (BLACK, "p"), "frequency": (BLACK, "."),
 }  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def draw_privileged(curves: Mapping[str, Mapping[int, Row]], flat: Mapping[str, 
     for ax in axes[-1]:
         ax.set_xlabel("privileged labels", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
     return figure
 
 

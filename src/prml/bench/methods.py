@@ -157,6 +157,12 @@ def _ridge(parameters: Parameters, setting: Setting) -> Any:
     return MultiOutputRidge(**parameters)
 
 
+def _frequency(parameters: Parameters, setting: Setting) -> Any:
+    from prml.bench.yardsticks import LabelFrequency
+
+    return LabelFrequency(**parameters)
+
+
 def _best_member(parameters: Parameters, setting: Setting) -> Any:
     from prml import PrMLCV
 
@@ -329,6 +335,13 @@ _TABLE = (
         _ridge,
         grid(alpha=(10.0, 100.0, 1.0, 1000.0, 0.1)),
         effort=0.3,
+    ),
+    Method(
+        "frequency",
+        "labels in the order of how often they occur; looks at no feature",
+        "user",
+        _frequency,
+        effort=0.01,
     ),
 )
 

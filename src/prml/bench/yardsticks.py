@@ -1,4 +1,4 @@
-"""What is here: multi-output ridge regression, what a user would try first."""
+"""What is here: multi-output ridge, what a user would try first, and what looks at no feature."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,6 +56,30 @@ class MultiOutputRidge(MultilabelEstimator):
 
     def _scores(self, X) -> np.ndarray:
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+class LabelFrequency(MultilabelEstimator):
+    """Every example is given the labels in the order of how often they occur in training.
+
+    Whatever is learned from features has to be better than that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prml.bench.yardsticks import LabelFrequency
+    >>> X, Y = np.zeros((4, 1)), np.array([[1, 0], [1, 1], [1, 0], [0, 0]])
+    >>> LabelFrequency().fit(X, Y).decision_function(X[:1]).tolist()
+    [[0.25, -0.25]]
+    """
+
+    def fit(self, X, y):
+        """Count the labels."""
+        _, targets = self._read_training_data(X, y)
+        self.share_ = targets.present / np.maximum(targets.known, 1)
+        return self
+
+    def _scores(self, X) -> np.ndarray:
+        return np.tile(self.share_ - 0.5, (X.shape[0], 1))
 
 
 def _dense(product) -> np.ndarray:
