@@ -22,7 +22,6 @@ def test_all_methods_on_a_handful_of_rows(tmp_path):
     run_all(tmp_path, [tiny_data("one"), tiny_data("two")], 1)
 
 
-@pytest.mark.long
 def test_all_methods_on_emotions_and_flags_in_three_minutes(tmp_path):
     try:
         datasets = [load_data("emotions"), load_data("flags")]
