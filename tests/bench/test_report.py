@@ -3,11 +3,13 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.stats import studentized_range
+from tests.bench.slow_run import tiny_data
 
 from prml.bench import figures, studies
 from prml.bench.claims import average_ranks, compare, count_claims, places
@@ -214,6 +216,21 @@ def test_command_refuses_in_a_sentence(tmp_path):
         run("paper", "-d", "flags", "-m", "XYZ", "--results", tmp_path / "r")
     missing = run("report", "--results", tmp_path / "none.jsonl")
     assert missing.exit_code == 2 and "no such results file" in missing.output
+
+
+def test_failed_cells_are_a_failure(tmp_path, monkeypatch):
+    class Unlucky:
+        def fit(self, X, y):
+            raise ValueError("no such luck")
+
+    monkeypatch.setattr("prml.bench.load_data", tiny_data)
+    monkeypatch.setitem(METHODS, "BR", replace(METHODS["BR"], build=lambda *_: Unlucky()))
+    common = ("paper", "-d", "tiny", "-m", "BR", "-m", "ridge", "--trials", "2", "--quick")
+    for _ in range(2):  # a second run, with nothing to do, says so too
+        done = run(*common, "--results", tmp_path / "r.jsonl")
+        assert done.exit_code == 1
+        assert "failed: tiny BR: ValueError: no such luck" in done.output
+        assert "2 of 4 cells failed" in done.output
 
 
 def test_methods_are_listed():

@@ -36,6 +36,8 @@ def test_privileged_dimension(tmp_path):
     assert all(row.n_trials == 2 for by_k in lines.values() for row in by_k.values())
     # another teacher, another predictor
     assert len({row.mean for row in lines["PrML, C=0.1"].values()}) == 2
+    wrong = CliRunner().invoke(bench_command, ["privileged", "-C", "-3", "--results", str(path)])
+    assert wrong.exit_code == 2 and "-3" in wrong.output
     refused = CliRunner().invoke(bench_command, ["privileged", "-m", "BR"])
     assert refused.exit_code == 2 and "--method has no meaning" in refused.output
 

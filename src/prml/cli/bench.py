@@ -11,6 +11,8 @@ from prml.cli.output import Output, with_output
 from prml.cli.tables import DataOptions, read_table, with_data_options
 
 FOLDER = Path("benchmarks/results")
+POSITIVE = click.FloatRange(0, min_open=True)
+LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
 
 
 @click.group("bench", epilog="Example: prml bench paper --dataset flags --trials 2 --quick")
@@ -27,12 +29,12 @@ def with_run_options(command: Callable) -> Callable:
     )
     @click.option(
         "--budget",
-        type=click.FloatRange(0, min_open=True),
+        type=POSITIVE,
         help="Minutes; no cell is begun that is expected to end later.",
     )
     @click.option(
         "--cell-limit",
-        type=click.FloatRange(0, min_open=True),
+        type=POSITIVE,
         default=60.0,
         show_default=True,
         help="Minutes for one cell: its search is cut, and its fit where that is possible.",
@@ -130,9 +132,11 @@ def run_command(
     scale = scale or ("none" if sp.issparse(X) else "standard")
     mine = Data(name, X, sp.csr_matrix(table.Y), scale, table.label_names)
     results = results or Path(f"{name}-bench.jsonl")
-    records = _run(output, run, [mine], results)
-    if not output.as_json:
+
+    def show(records: list) -> None:
         _print_rows(output, summarise(records, run["setup"]), name)
+
+    _run(output, run, [mine], results, show=show)
 
 
 def _check_labels(data: str, Y: Any) -> None:
@@ -151,9 +155,11 @@ def _run(
     datasets: Sequence[Any],
     path: Path,
     methods: Sequence[Any] | None = None,
-) -> list:
-    """Run the cells with progress; say what was done; return all records of the file."""
+    show: Callable[[list], None] = lambda records: None,
+) -> None:
+    """Run the cells with progress; say what was done, `show` it, and end in 1 if cells failed."""
     from prml.bench import ResultsFile, choose_methods, run_cells
+    from prml.bench.summary import latest
 
     run = dict(run)
     if methods is None:
@@ -170,34 +176,41 @@ def _run(
         )
     total = len(datasets) * len(methods) * run["n_trials"]
     output.remark(f"{total} cells: {len(datasets)} datasets, {len(methods)} methods.")
-    failures = []
     with output.progress("Cells", total=None) as advance:
 
         def watch(progress: Any) -> None:
-            cell, record = progress.cell, progress.record
-            if record is None:
+            cell = progress.cell
+            if progress.record is None:
                 note = f"{cell.data.name} {cell.method.name} trial {cell.trial}"
                 left = _duration(progress.seconds_left)
                 count = f"{progress.n_done} of {progress.n_cells}"
                 advance(0, note=f"{count}, about {left} left: {note}")
-            elif "error" in record:
-                failures.append(f"{cell.data.name} {cell.method.name}: {record['error']}")
 
         new = run_cells(file, datasets, methods, watch=watch, **run)
-    records = file.read()
+    records = latest(file.read(), run["setup"])
     file.close()
-    for failure in dict.fromkeys(failures):
-        output.remark(f"failed: {failure}")
     wanted = {
         (d.name, m.name, t) for d in datasets for m in methods for t in range(run["n_trials"])
     }
-    done = {(r["dataset"], r["method"], r["trial"]) for r in records if r["setup"] == run["setup"]}
-    missing = len(wanted - done)
+    done = {(r["dataset"], r["method"], r["trial"]): r.get("error") for r in records}
+    n_missing = len(wanted - set(done))
+    failures = [
+        f"{data} {method}: {done[data, method, trial]}"
+        for data, method, trial in sorted(wanted & set(done))
+        if done[data, method, trial]
+    ]
+    for failure in dict.fromkeys(failures):
+        output.remark(f"failed: {failure}")
     if output.as_json:
-        output.json({"results": str(path), "new_cells": len(new), "missing_cells": missing})
+        counts = {"new_cells": len(new), "missing_cells": n_missing, "failed_cells": len(failures)}
+        output.json({"results": str(path), **counts})
     else:
-        output.line(f"{path}: {len(new)} new cells, {missing} of {len(wanted)} still to do.")
-    return records
+        output.line(f"{path}: {len(new)} new cells, {n_missing} of {len(wanted)} still to do.")
+        show(records)
+    if failures:
+        raise click.ClickException(
+            f"{len(failures)} of {len(wanted)} cells failed; their errors are in {path}"
+        )
 
 
 def _duration(seconds: float) -> str:
@@ -268,10 +281,10 @@ def report_command(output: Output, results: Path, out: Path | None, quick: bool)
     "-k", "--dimension", "dimensions", type=click.IntRange(0), multiple=True,
     help="A number of privileged labels; may be repeated.",
 )  # fmt: skip
-@click.option("--theta", type=float, default=float("inf"), show_default=True)
-@click.option("--loss", default="hinge", show_default=True)
-@click.option("-C", "C", type=float, default=0.001, show_default=True)
-@click.option("--gamma2", type=float, default=2.0, show_default=True)
+@click.option("--theta", type=POSITIVE, default=float("inf"), show_default=True)
+@click.option("--loss", type=click.Choice(LOSSES), default="hinge", show_default=True)
+@click.option("-C", "C", type=POSITIVE, default=0.001, show_default=True)
+@click.option("--gamma2", type=POSITIVE, default=2.0, show_default=True)
 @click.option("--unit-rows", is_flag=True, help="Scale the rows of X to unit norm.")
 @with_results(FOLDER / "privileged.jsonl")
 @with_run_options
@@ -315,10 +328,10 @@ def privileged_command(
     "-d", "--dataset", "datasets", multiple=True, default=("yeast", "enron", "corel5k"),
     show_default=True, help="A dataset; may be repeated.",
 )  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=30, show_default=True)
-@click.option("-C", "C", type=float, default=0.01, show_default=True)
-@click.option("--gamma2", type=float, default=1.0, show_default=True)
-@click.option("--theta", type=float, default=2.0, show_default=True)
+@click.option("--seconds", type=POSITIVE, default=30, show_default=True)
+@click.option("-C", "C", type=POSITIVE, default=0.01, show_default=True)
+@click.option("--gamma2", type=POSITIVE, default=1.0, show_default=True)
+@click.option("--theta", type=POSITIVE, default=2.0, show_default=True)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
