@@ -3,17 +3,13 @@
 Y is dense, 0 and 1, NaN for an unknown entry. Everything is a loop over labels and dense algebra.
 """
 
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import clarabel
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
-
-from prml.datasets import load_dataset
+from tests.real_data import load_real
 
 
 class Case(NamedTuple):
@@ -238,11 +234,7 @@ def parameters(case):
 
 def real_data(name, labels=slice(None), n_samples=None):
     """X scaled by its largest column norm and dense Y; skip where the data are absent."""
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("PRML_DATA") or beside)
-    if not (folder / f"{name}.npz").is_file():
-        pytest.skip(f"{name}.npz is neither in $PRML_DATA nor in ../shared/data")
-    data = load_dataset(name, data_home=folder)
+    data = load_real(name)
     X = data.X.toarray() if sp.issparse(data.X) else np.asarray(data.X, dtype=float)
     rows = np.random.default_rng(0).permutation(len(X))[:n_samples]
     return X[rows], data.Y.toarray()[rows][:, labels].astype(float)
